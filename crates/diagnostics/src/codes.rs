@@ -205,9 +205,11 @@ codes! {
         GltfModel = "gltf-model", Error, "The node hierarchy has a cycle or is nested too deeply, or parts of the model are inconsistent; export the model again.";
         GltfScenes = "gltf-scenes", Warning, "Only one scene of the file is imported; export the other scenes as separate files.";
         GltfNoTriangles = "gltf-no-triangles", Warning, "Points, lines and empty primitives were ignored; no action is needed if they are not meant to be rendered.";
+        GltfTooFewVertices = "gltf-too-few-vertices", Warning, "Primitives have fewer than three vertices or indices, so they have no triangle and were dropped; look for loose vertices and edges in the source.";
         GltfUv = "gltf-uv", Warning, "A texture uses a UV set or a texture transform that differs from the others of its material; give all textures of a material one UV set and one transform.";
         GltfTexture = "gltf-texture", Warning, "A texture has no image in a supported format and was ignored; save it as PNG or JPEG.";
-        GltfMaterial = "gltf-material", Warning, "A material has properties that `.hmat` does not support; the message lists what was ignored.";
+        GltfMaterial = "gltf-material", Warning, "Materials have extensions that `.hmat` does not support; the message lists them, once for the model. See [glTF support](gltf.md).";
+        GltfSpecularGlossiness = "gltf-specular-glossiness", Warning, "Materials use `KHR_materials_pbrSpecularGlossiness` only and were converted to metallic-roughness, which cannot represent coloured reflections of dielectrics; convert the materials in the source if they look wrong.";
         GltfKeyframeOrder = "gltf-keyframe-order", Warning, "The keyframes of an animation were not in order and were sorted; export the model again.";
         GltfInfluences = "gltf-influences", Warning, "Vertices have more than four bone influences and keep the four with the largest weights; limit the influences in the modelling program.";
         GltfAttributeType = "gltf-attribute-type", Warning, "A vertex attribute uses `UNSIGNED_INT`, which glTF allows for indices only; export it as bytes, shorts or floats.";
@@ -225,9 +227,9 @@ codes! {
         GltfNormalLength = "gltf-normal-length", Warning, "A normal is not of unit length; normalize normals in the source.";
         GltfMatrixShear = "gltf-matrix-shear", Warning, "The `matrix` of a node is not a product of a translation, a rotation and a scale. It is used as it is; apply the transform in the source.";
         GltfAnimatedMatrix = "gltf-animated-matrix", Warning, "An animation moves a node that has a `matrix`; export its transform as translation, rotation and scale.";
-        GltfDataIgnored = "gltf-data-ignored", Warning, "The file contains data that the output formats do not support; the message lists it.";
+        GltfDataIgnored = "gltf-data-ignored", Warning, "The file contains data that the output formats do not support; the message lists it, once for the model. See [glTF support](gltf.md).";
         GltfExtensionUnknown = "gltf-extension-unknown", Warning, "The file uses unknown extensions that it does not require; no action is needed if the model looks right.";
-        GltfSecondSkin = "gltf-second-skin", Warning, "Only the first skin of a model is kept; meshes of other skins stay in their bind pose. Merge the skins, or export them as separate models.";
+        GltfSecondSkin = "gltf-second-skin", Warning, "Only the first skin of a model is kept: meshes of other skins stay in their bind pose, and skins that no drawn mesh uses are not exported. Merge the skins, or export them as separate models.";
         Mesh = "mesh", Error, "The geometry cannot be processed or written; the message has the reason.";
         MeshTooLarge = "mesh-too-large", Error, "Instances multiply the model beyond the limits of the file format; use fewer instances, or instance in the engine.";
         MeshEmpty = "mesh-empty", Warning, "The model has no triangles, so no output is written; check for a missing mesh, or remove the model from the input directory.";

@@ -82,6 +82,7 @@ impl Format for HMesh {
         }
         if view.lod_count() > 0 {
             write!(out, " | {}", Count(view.lod_count().into(), "LOD", "LODs"))?;
+            write_stalled(&view, out)?;
         }
         Ok(())
     }
@@ -104,6 +105,7 @@ impl Format for HMesh {
         each("joints", Fact::Number(view.joints().len() as u64));
         each("lods", Fact::Number(view.lod_count().into()));
         each("lod_indices", Fact::Number(view.lod_indices().len() as u64));
+        each("stalled_lods", Fact::Number((0..view.lod_count()).map(|lod| stalled(&view, lod)).sum()));
         let buffers = [
             view.vertices().bytes().len(),
             view.skin().bytes().len(),
@@ -203,4 +205,24 @@ impl Format for HMesh {
         }
         Ok(())
     }
+}
+
+/// Returns the number of submeshes for which an LOD stalled: they draw the preceding one.
+#[cfg(feature = "tools")]
+fn stalled(view: &HmeshView<'_>, lod: u32) -> u64 {
+    (0..view.desc().submesh_count).filter(|&submesh| view.lod(submesh, lod).is_none()).count() as u64
+}
+
+/// Writes which LODs stalled, and for how many submeshes.
+#[cfg(feature = "tools")]
+fn write_stalled(view: &HmeshView<'_>, out: &mut dyn core::fmt::Write) -> core::fmt::Result {
+    let mut separator = " (stalled: ";
+    for lod in 0..view.lod_count() {
+        let count = stalled(view, lod);
+        if count > 0 {
+            write!(out, "{separator}LOD {} for {}", lod + 1, Count(count, "submesh", "submeshes"))?;
+            separator = ", ";
+        }
+    }
+    if separator == ", " { out.write_str(")") } else { Ok(()) }
 }

@@ -5,6 +5,7 @@
 //! that are invalid.
 
 mod finish;
+mod flat_lods;
 mod options;
 mod reduce;
 #[cfg(test)]

@@ -25,7 +25,7 @@ use materials::{is_texture_name, with_ending};
 use skeleton::Skeleton;
 
 /// The version of the mesh pipeline without textures.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The recipe for a model.
 pub(crate) struct Mesh;
@@ -102,16 +102,9 @@ fn compile(
 ) -> Result<Vec<FileArtifact>, Diag> {
     let skeleton = Skeleton::of(&scene);
     let found = parts::parts(&scene, skeleton.as_ref(), settings.mesh.merge, cx.inputs.limits())?;
-    if found.other_skins > 0 {
-        let (one, many) = (
-            "skin after the first is not animated and stays in its bind pose",
-            "skins after the first are not animated and stay in their bind pose",
-        );
-        let message = plural::count(found.other_skins, one, many);
-        cx.warn(
-            Diag::new(Code::GltfSecondSkin, message)
-                .hint("merge the skins, or export each of them as a separate model"),
-        );
+    if let Some(message) = further_skins(&scene, found.other_skins) {
+        let hint = "merge the skins, or export each of them as a separate model";
+        cx.warn(Diag::new(Code::GltfSecondSkin, message).hint(hint));
     }
     if skeleton.as_ref().is_some_and(|skeleton| skeleton.sheared) {
         let message = "nodes above rotated joints have a non-uniform scale, which joints cannot represent; poses are \
@@ -127,6 +120,8 @@ fn compile(
         return Ok(vec![]);
     };
     geometry.warnings.iter().for_each(|warning| cx.warn(warning.clone()));
+
+    geometry.stalled_lods().into_iter().for_each(|note| cx.note(note));
 
     let slots = geometry.slots.clone();
     let hashes = materials::hashes(cx, &scene.materials, &slots);
@@ -153,6 +148,27 @@ fn compile(
         }
     }
     Ok(artifacts)
+}
+
+/// Returns the warning about skins after the first: `posed` of them have drawn meshes, the others are unused.
+fn further_skins(scene: &Scene, posed: usize) -> Option<String> {
+    let unused = scene.skins.len().saturating_sub(1 + posed);
+    let posed = (posed > 0).then(|| {
+        let (one, many) = (
+            "skin after the first is not animated and stays in its bind pose",
+            "skins after the first are not animated and stay in their bind pose",
+        );
+        plural::count(posed, one, many)
+    });
+    let unused = (unused > 0).then(|| {
+        let (one, many) = (
+            "skin after the first is used by no drawn mesh and is not exported",
+            "skins after the first are used by no drawn mesh and are not exported",
+        );
+        plural::count(unused, one, many)
+    });
+    let messages: Vec<String> = [posed, unused].into_iter().flatten().collect();
+    (!messages.is_empty()).then(|| messages.join("; "))
 }
 
 /// Estimates the peak memory of compiling a model in bytes. Numbers in text and compressed geometry grow most; images are

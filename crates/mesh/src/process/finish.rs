@@ -1,5 +1,6 @@
 //! The last stages: LODs and meshlets in parallel, packing of vertices, shadow geometry.
 
+use super::flat_lods::Places;
 use super::work_mesh::{BLOCK, Unit, WorkMesh};
 use super::{MeshOptions, MeshOutput, Note, Stage, Timed, Vertex};
 use crate::bounds::{Bounds, bounds};
@@ -92,18 +93,38 @@ impl WorkMesh<'_> {
             false => indices.to_vec(),
         };
         let ratios = options.lods.ratios(self.indices.len() / 3);
+        if self.flat_normals && !ratios.is_empty() {
+            let places = Places::of(self);
+            let welded = places.welded(&self.indices);
+            let triangles = Triangles::trusted(&welded, count);
+            let mut lods = self.simplified(triangles, None, &ratios, options, &<[u32]>::to_vec);
+            for lod in &mut lods {
+                lod.indices = finish(&places.shaded(&lod.indices, &self.positions, &self.normals));
+            }
+            return lods;
+        }
+        let normals = Some(&*self.normals).filter(|normals| !normals.is_empty());
+        self.simplified(self.triangles(), normals, &ratios, options, &finish)
+    }
+
+    fn simplified(
+        &self,
+        triangles: Triangles<'_>,
+        normals: Option<&[Vec3]>,
+        ratios: &[f32],
+        options: &MeshOptions,
+        finish: &(impl Fn(&[u32]) -> Vec<u32> + Sync),
+    ) -> Vec<Lod> {
         let source = LodSource {
             positions: &self.positions,
-            normals: Some(&*self.normals).filter(|normals| !normals.is_empty()),
+            normals,
             uvs: self.uvs.as_deref(),
             skin: self.skin.as_deref(),
             deadline: options.deadline,
         };
         match options.lock_border {
-            true => {
-                simplify::chain_inside_border(self.triangles(), &source, &ratios, options.lod_error, &finish)
-            }
-            false => simplify::chain(self.triangles(), &source, &ratios, options.lod_error, &finish),
+            true => simplify::chain_inside_border(triangles, &source, ratios, options.lod_error, finish),
+            false => simplify::chain(triangles, &source, ratios, options.lod_error, finish),
         }
     }
 

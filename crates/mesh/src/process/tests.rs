@@ -432,3 +432,50 @@ proptest! {
         }
     }
 }
+
+/// Returns the number of triangles of each LOD, and checks that normals face as their triangles do.
+fn flat_lods(sample: &Sample, uvs: bool, options: &MeshOptions) -> Vec<usize> {
+    let given = input(sample);
+    let given = MeshInput { normals: None, uvs: given.uvs.filter(|_| uvs), ..given };
+    let output = process(given, options).unwrap();
+    assert_valid(&output);
+    let mut counts = Vec::new();
+    for lod in &output.lods {
+        for triangle in triples(&lod.indices) {
+            let corners = triangle.map(|v| output.vertices[v as usize]);
+            let [a, b, c] = corners.map(|corner| corner.position);
+            let normal = unit64(face(a, b, c));
+            for corner in corners {
+                assert!(dot(octahedral::decode(corner.normal), normal) > 0.5, "{triangle:?}");
+            }
+        }
+        counts.push(lod.indices.len() / 3);
+    }
+    counts
+}
+
+#[test]
+fn lods_without_normals_are_those_of_the_positions() {
+    for (sample, uvs) in [(sphere(24, 12), false), (sphere(24, 12), true), (mirrored_sheet(16), false)] {
+        let full = sample.indices.len() / 3;
+        let counts = flat_lods(&sample, uvs, &MeshOptions::default());
+        for (level, count) in counts.iter().enumerate() {
+            let target = full >> (level + 1);
+            assert!(*count > 0 && *count <= target + target / 10, "{counts:?} of {full}");
+        }
+    }
+    // As many as the simplification of the same mesh without any normals reaches.
+    let sample = sphere(24, 12);
+    let plain = MeshOptions { normals: false, ..MeshOptions::default() };
+    let given = MeshInput { normals: None, uvs: None, ..input(&sample) };
+    let output = process(given, &plain).unwrap();
+    let wanted: Vec<usize> = output.lods.iter().map(|lod| lod.indices.len() / 3).collect();
+    assert_eq!(flat_lods(&sample, false, &MeshOptions::default()), wanted);
+}
+
+#[test]
+fn flat_fans_without_normals_stay_within_linear_time() {
+    let sample = crate::samples::flat_fans(1, 20_000);
+    let given = MeshInput { normals: None, uvs: None, ..input(&sample) };
+    assert_valid(&process(given, &MeshOptions::default()).unwrap());
+}

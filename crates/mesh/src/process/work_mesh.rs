@@ -57,6 +57,8 @@ pub(super) struct WorkMesh<'a> {
     /// The tangents in packed form, once no stage needs them unpacked.
     pub(super) packed: Option<Vec<[i16; 2]>>,
     pub(super) skin: Option<Vec<Influences>>,
+    /// True if the source had no normals, so that those of the faces were created.
+    pub(super) flat_normals: bool,
     positive_zeros: bool,
 }
 
@@ -87,6 +89,7 @@ impl<'a> WorkMesh<'a> {
             tangents: input.tangents.filter(|_| options.normals && options.tangents != TangentMode::None),
             packed: None,
             skin,
+            flat_normals: options.normals && !has_normals,
             positive_zeros: options.positive_zeros,
         };
         if !options.normals {

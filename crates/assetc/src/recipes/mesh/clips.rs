@@ -30,8 +30,8 @@ pub(crate) fn clips(scene: &Scene, skeleton: &Skeleton, settings: &Settings) -> 
     let mut elsewhere = 0;
     let mut names = Vec::new();
     let mut tracks: Vec<Vec<(u32, Interp, Track)>> = Vec::new();
+    found.warnings.extend(spline_warning(&scene.animations, settings));
     for (index, animation) in scene.animations.iter().enumerate() {
-        warn_of_splines(index, animation, settings, &mut found.warnings);
         let mut clip = Vec::new();
         for channel in &animation.channels {
             let Some(joint) = skeleton.joint(channel.node) else {
@@ -94,15 +94,19 @@ fn view((joint, interp, track): &(u32, Interp, Track)) -> hanim::Channel<'_> {
     hanim::Channel { joint: *joint, interp: *interp, keys }
 }
 
-fn warn_of_splines(index: usize, animation: &Animation, settings: &Settings, warnings: &mut Vec<Diag>) {
-    let splines = animation.channels.iter().filter(|c| c.interpolation == Interpolation::CubicSpline).count();
-    if splines > 0 && settings.animation.cubic == Cubic::Degrade {
-        let (one, many) = (
-            "cubic spline channel is interpolated linearly between its keys",
-            "cubic spline channels are interpolated linearly between their keys",
-        );
-        let message = plural::count(splines, one, many);
-        let warning = Diag::new(Code::AnimationCubic, message).at(format!("/animations/{index}"));
-        warnings.push(warning.hint("set animation.cubic to resample to approximate the splines"));
+/// Returns one warning about all cubic splines, at the first animation that has some.
+fn spline_warning(animations: &[Animation], settings: &Settings) -> Option<Diag> {
+    let is_spline = |channel: &&kiln_ir::Channel| channel.interpolation == Interpolation::CubicSpline;
+    let count = |animation: &Animation| animation.channels.iter().filter(is_spline).count();
+    let first = animations.iter().position(|animation| count(animation) > 0)?;
+    if settings.animation.cubic != Cubic::Degrade {
+        return None;
     }
+    let (one, many) = (
+        "cubic spline channel is interpolated linearly between its keys",
+        "cubic spline channels are interpolated linearly between their keys",
+    );
+    let message = plural::count(animations.iter().map(count).sum(), one, many);
+    let warning = Diag::new(Code::AnimationCubic, message).at(format!("/animations/{first}"));
+    Some(warning.hint("set animation.cubic to resample to approximate the splines"))
 }

@@ -142,6 +142,25 @@ impl Geometry {
         }) as u32
     }
 
+    /// Returns a note for each LOD that stalled for some submeshes, which then reuse the LOD before it.
+    pub(crate) fn stalled_lods(&self) -> Vec<String> {
+        let submeshes = self.submeshes.len();
+        let lod_count = self.lods.len() / submeshes.max(1);
+        let stalled = |lod: usize| {
+            let rows = self.lods.iter().skip(lod).step_by(lod_count);
+            rows.filter(|row| row.index_count == 0).count()
+        };
+        let note = |lod: usize| match stalled(lod) {
+            0 => None,
+            count => Some(format!(
+                "LOD {}: simplification stalled for {count} of {}, which reuse the previous LOD",
+                lod + 1,
+                plural::count(submeshes, "submesh", "submeshes")
+            )),
+        };
+        (0..lod_count).filter_map(note).collect()
+    }
+
     /// Serialises the `.hmesh`, with the hashes of its materials by slot.
     pub(crate) fn write(self, materials: &[u64], skeleton: Option<&Skeleton>) -> Result<Vec<u8>, Diag> {
         let bounds = kiln_mesh::bounds::bounds(self.vertices.iter().map(|v| v.position));
