@@ -1,8 +1,8 @@
 //! glTF 2.0 (`.gltf` and `.glb`) into [`Scene`], with all files it refers to inside the project.
 //!
-//! Supports all forms of accessors, triangle lists, strips and fans, nodes, instances, skins and animations, and the
-//! extensions that `document.rs` lists. Content that a scene cannot represent is listed in warnings: one for the whole
-//! file, or one for each used material. Only content of the selected scene is decoded.
+//! Supports all forms of accessors, triangle lists, strips and fans, nodes, instances, skins and animations; the tables
+//! in [`support`] list all features and extensions. Content that a scene cannot represent is named in warnings, once for
+//! the whole file. Only content of the selected scene is decoded.
 //!
 //! Rejects invalid files, with the place as a JSON pointer; unknown required extensions that may change geometry; and
 //! references outside of the project. Memory is bounded by the size of the files and by the limits of the source.
@@ -18,10 +18,13 @@ mod geometry;
 mod glb;
 mod images;
 mod json;
+mod losses;
 mod material;
 mod meshopt;
 mod nodes;
 mod size;
+mod specular_glossiness;
+pub mod support;
 mod uri;
 mod value;
 mod vertices;
@@ -29,13 +32,14 @@ mod vertices;
 use std::collections::BTreeSet;
 
 use kiln_diagnostics::{Code, Diag, RelPath, SourceFiles};
-use kiln_ir::{ImageId, MaterialId, Mesh, MeshId, Node, NodeId, Scene, Valid, ValidationError};
+use kiln_ir::{ImageId, Mesh, MeshId, Node, NodeId, Scene, Valid, ValidationError};
 
 use crate::files::Files;
 use crate::{Imported, counted};
 use buffers::Buffers;
 use document::Document;
 use geometry::{Geometry, Notes};
+use images::Images;
 
 /// Imports the default scene of a file, with the images of the materials that it draws.
 ///
@@ -194,6 +198,7 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
     let drawn = nodes.iter().zip(&reached).filter(|(_, r)| **r && options.geometry);
     let drawn: BTreeSet<MeshId> = drawn.filter_map(|(n, _)| n.mesh).collect();
     size::check(&document, &drawn, &limits)?;
+    let material::Materials { list: materials, conversions } = materials;
     let mut geometry =
         Geometry { document: &document, buffers: &buffers, materials: &materials, notes: Notes::default() };
     let mut meshes = Vec::with_capacity(document.meshes.len());
@@ -210,33 +215,35 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
     for (node, _) in document.nodes.iter().zip(&reached).filter(|(_, r)| **r && options.geometry) {
         notes.violations.check_node(node, document.meshes)?;
     }
-    let mut warnings = Vec::new();
-    let mut used: BTreeSet<ImageId> = BTreeSet::new();
-    for (index, material) in materials.iter().enumerate() {
-        let is_drawn = notes.used.contains(&MaterialId(index as u32));
-        if is_drawn {
-            used.extend(material.material.images());
-        }
-        let is_returned = |warning: &&Diag| match options.materials {
-            MaterialSelection::Geometry => is_drawn && warning.code == Code::GltfUv,
-            MaterialSelection::Drawn => is_drawn,
-            MaterialSelection::All => true,
-        };
-        warnings.extend(material.warnings.iter().filter(is_returned).cloned());
+    let drawn = || notes.used.iter().map(|id| &materials[id.0 as usize]);
+    let mut warnings = match options.materials {
+        MaterialSelection::Geometry | MaterialSelection::Drawn => material::warnings(drawn()),
+        MaterialSelection::All => material::warnings(materials.iter()),
+    };
+    let lost_sampling: BTreeSet<&str> = match options.materials {
+        MaterialSelection::Geometry => BTreeSet::new(),
+        MaterialSelection::Drawn => drawn().flat_map(|m| m.lost_sampling.iter().copied()).collect(),
+        MaterialSelection::All => materials.iter().flat_map(|m| m.lost_sampling.iter().copied()).collect(),
+    };
+    if options.materials == MaterialSelection::Geometry {
+        warnings.retain(|warning| warning.code == Code::GltfUv);
     }
+    let mut used: BTreeSet<ImageId> = drawn().flat_map(|material| material.material.images()).collect();
     match options.images {
         ImageSelection::None => used.clear(),
         ImageSelection::Drawn => {}
         ImageSelection::All => used.extend(materials.iter().flat_map(|m| m.material.images())),
     }
-    let images = images::read(&document, &buffers, &used)?;
+    let mut images = Images { document: &document, used, limits: &limits, deadline };
+    let images = images.read(&buffers, &conversions, &mut warnings)?;
     let skins = nodes::skins(&document, &buffers)?;
     let animated = animation::read(&document, &buffers, &mut notes.violations)?;
     notes.violations.check_document(&document)?;
     notes.violations.check_bounds(document.accessors, &buffers);
     notes.unsorted = animated.unsorted;
     notes.unsupported.extend(animated.unsupported);
-    note_document(&document, &mut notes.unsupported);
+    notes.unsupported.extend(lost_sampling.into_iter().map(str::to_owned));
+    losses::find(&document, &reached, &mut notes.unsupported);
     warnings.extend(summary(&document, notes, number, options.scene != SceneSelection::Default)?);
 
     let scene = Scene {
@@ -250,15 +257,6 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
     };
     let value = scene.validate().map_err(|error| validation_diag(&error, number.unwrap_or_default()))?;
     Ok(Imported { value, warnings })
-}
-
-/// Records content beside geometry that a scene cannot represent.
-fn note_document(document: &Document<'_>, unsupported: &mut BTreeSet<String>) {
-    for (extension, what) in [("KHR_lights_punctual", "lights"), ("KHR_node_visibility", "node visibility")] {
-        if document.nodes.iter().any(|node| node.extension(extension).is_some()) {
-            unsupported.insert(what.to_owned());
-        }
-    }
 }
 
 /// Creates one warning for each kind of finding.
@@ -280,6 +278,16 @@ fn summary(
             counted(count, "primitive has no triangles and is", "primitives have no triangles and are");
         let message = format!("{primitives} ignored: points and lines are not supported");
         warnings.push(Diag::new(Code::GltfNoTriangles, message).at(at));
+    }
+    if let Some((count, at)) = notes.too_few_vertices {
+        let primitives = counted(
+            count,
+            "primitive has fewer than three vertices and is",
+            "primitives have fewer than three vertices and are",
+        );
+        let message = format!("{primitives} dropped: a triangle needs three");
+        let hint = "look for loose vertices and edges in the source";
+        warnings.push(Diag::new(Code::GltfTooFewVertices, message).at(at).hint(hint));
     }
     if let Some((count, at)) = notes.missing_uvs {
         let primitives = counted(count, "primitive lacks", "primitives lack");

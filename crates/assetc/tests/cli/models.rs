@@ -41,6 +41,124 @@ fn outputs(p: &Project) -> Vec<String> {
     p.tree("runtime").into_keys().collect()
 }
 
+/// The code and message of each warning about the first asset of a build.
+fn warnings(p: &Project) -> Vec<String> {
+    let ran = p.run(&["--json"]).expect(0).json();
+    let text = |warning: &serde_json::Value, key: &str| warning[key].as_str().unwrap().to_owned();
+    let warnings = ran["assets"][0]["warnings"].as_array().unwrap();
+    warnings.iter().map(|w| format!("{}: {}", text(w, "code"), text(w, "message"))).collect()
+}
+
+#[test]
+fn losses_are_named_once_per_model_also_from_the_cache() {
+    let p = Project::new();
+    let mut lossy = Model::triangle();
+    lossy.json["nodes"][0]["camera"] = json!(0);
+    lossy.json["nodes"][0]["extras"] = json!({"tag": "door"});
+    lossy.push("nodes", json!({"extensions": {"KHR_lights_punctual": {"light": 0}}}));
+    lossy.push("skins", json!({"joints": [1]}));
+    lossy.push("skins", json!({"joints": [1]}));
+    let heat = lossy.floats("VEC2", &[0.0; 6]);
+    lossy.json["meshes"][0]["primitives"][0]["attributes"]["_HEAT"] = json!(heat);
+    let edge = lossy.floats("VEC3", &[0.0; 6]);
+    let primitives = lossy.json["meshes"][0]["primitives"].as_array_mut().unwrap();
+    primitives.push(json!({"attributes": {"POSITION": edge}}));
+    for _ in 0..3 {
+        let material = lossy.push("materials", json!({"extensions": {"KHR_materials_sheen": {}}}));
+        let mut primitive = lossy.json["meshes"][0]["primitives"][0].clone();
+        primitive["material"] = json!(material);
+        lossy.json["meshes"][0]["primitives"].as_array_mut().unwrap().push(primitive);
+    }
+    p.write("assets/lossy.glb", lossy.glb());
+    let found = warnings(&p);
+    for part in [
+        "lights (KHR_lights_punctual)",
+        "cameras",
+        "extras (nodes)",
+        "_HEAT",
+        "gltf-too-few-vertices",
+        "3 materials use extensions that are not supported and are ignored: KHR_materials_sheen (3)",
+        "skin after the first is used by no drawn mesh",
+    ] {
+        assert_eq!(found.iter().filter(|warning| warning.contains(part)).count(), 1, "{part}: {found:#?}");
+    }
+    let codes: std::collections::BTreeSet<&str> =
+        found.iter().map(|p| p.split(':').next().unwrap()).collect();
+    assert_eq!(codes.len(), found.len(), "one for each kind of loss: {found:#?}");
+    // The same from the journal, and from the cache.
+    assert_eq!(warnings(&p), found);
+    std::fs::remove_dir_all(p.path("runtime")).unwrap();
+    assert_eq!(warnings(&p), found);
+}
+
+/// A sphere of so many segments and rings without normals, as a GLB.
+fn sphere_without_normals(segments: u16, rings: u16) -> Vec<u8> {
+    let mut model = Model::new();
+    let mut positions = Vec::new();
+    for ring in 0..=rings {
+        let angle = std::f32::consts::PI * f32::from(ring) / f32::from(rings);
+        let (y, r) = (libm::sinf(angle), libm::cosf(angle));
+        for segment in 0..segments {
+            let angle = std::f32::consts::TAU * f32::from(segment) / f32::from(segments);
+            positions.extend([libm::cosf(angle) * y, r, libm::sinf(angle) * y]);
+        }
+    }
+    let at = |ring: u16, segment: u16| ring * segments + segment % segments;
+    let quads = (0..rings).flat_map(|ring| (0..segments).map(move |segment| (ring, segment)));
+    let indices: Vec<u16> = quads
+        .flat_map(|(r, s)| {
+            [at(r, s), at(r, s + 1), at(r + 1, s), at(r, s + 1), at(r + 1, s + 1), at(r + 1, s)]
+        })
+        .collect();
+    let positions = model.floats("VEC3", &positions);
+    let indices = model.shorts(&indices);
+    model.mesh(json!([{"attributes": {"POSITION": positions}, "indices": indices}]));
+    model.glb()
+}
+
+#[test]
+fn lods_of_a_model_without_normals_reach_their_targets_and_stalled_ones_are_reported() {
+    let p = Project::new();
+    p.write("assets/ball.glb", sphere_without_normals(32, 16))
+        .write("assets/box.glb", Model::triangle().glb());
+    let ran = p.run(&["-v"]).expect(0);
+    let note = "LOD 1: simplification stalled for 1 of 1 submesh, which reuse the previous LOD";
+    assert_eq!(ran.stderr.matches(note).count(), 1, "{}", ran.stderr);
+    let info = p.run(&["info"]).expect(0).stdout;
+    assert!(info.contains("2 LODs (stalled: LOD 1 for 1 submesh, LOD 2 for 1 submesh)"), "{info}");
+    let json = p.run(&["info", "--json"]).expect(0).json();
+    let files = json["files"].as_array().unwrap();
+    let facts = |path: &str| &files.iter().find(|f| f["path"] == path).unwrap()["facts"];
+    let (ball, triangles) = (facts("ball.hmesh"), 32 * 16 * 2);
+    assert_eq!((&ball["stalled_lods"], &facts("box.hmesh")["stalled_lods"]), (&0.into(), &2.into()));
+    // A half and a quarter of the triangles, of which those at the poles are degenerate.
+    let indices = ball["lod_indices"].as_u64().unwrap();
+    assert!(indices <= triangles * 3 * 3 / 4 && indices > triangles, "{indices}");
+}
+
+#[test]
+fn specular_glossiness_textures_become_metallic_roughness() {
+    let p = Project::new();
+    let mut glossy = model();
+    glossy.push("images", json!({"uri": "shine.png"}));
+    glossy.push("textures", json!({"source": 1}));
+    glossy.json["materials"][0] = json!({"extensions": {"KHR_materials_pbrSpecularGlossiness": {
+        "diffuseTexture": {"index": 0}, "specularGlossinessTexture": {"index": 1},
+    }}});
+    p.write("assets/chair.gltf", glossy.text(Some("chair.bin")))
+        .write("assets/chair.bin", &glossy.data)
+        .write("assets/wood.png", test_image(8, 8, 1))
+        .write("assets/shine.png", test_image(4, 4, 2));
+    let ran = p.run(&[]).expect(0);
+    assert!(ran.stderr.contains("gltf-specular-glossiness"), "{}", ran.stderr);
+    let textures: Vec<String> = outputs(&p).into_iter().filter(|path| path.starts_with("chair/")).collect();
+    assert_eq!(textures, ["chair/tex_2.ktx2", "chair/tex_3.ktx2"]);
+    p.run(&["check"]).expect(0);
+    // Both images are inputs of the model.
+    p.write("assets/shine.png", test_image(4, 4, 3));
+    assert_eq!(p.build(), (2, 2));
+}
+
 #[test]
 fn model_is_compiled_checked_and_packed() {
     let p = project();

@@ -51,7 +51,9 @@ pub(super) fn read<'a>(
                 Target::Other(what) => {
                     found.unsupported.insert(what);
                 }
-                Target::Nothing => {}
+                Target::Nothing => {
+                    found.unsupported.insert("animation channels without a node".to_owned());
+                }
             }
         }
         found.animations.push(animation);

@@ -5,19 +5,8 @@
 use kiln_diagnostics::{Code, Diag};
 
 use super::json::Json;
+use super::support::{self, Support};
 use super::value::{List, Value};
-
-/// Extensions that are supported, whole or in part.
-const READ: [&str; 8] = [
-    "KHR_mesh_quantization",
-    "KHR_meshopt_compression",
-    "EXT_meshopt_compression",
-    "KHR_draco_mesh_compression",
-    "EXT_mesh_gpu_instancing",
-    "KHR_texture_transform",
-    "KHR_texture_basisu",
-    "EXT_texture_webp",
-];
 
 /// Name parts, after the vendor prefix, of extensions that do not change geometry.
 const HARMLESS: [&str; 15] = [
@@ -62,7 +51,7 @@ impl<'a> Document<'a> {
         check_version(root)?;
         for required in root.list("extensionsRequired")?.iter() {
             let name = required.string()?;
-            if !is_known(name) {
+            if !may_be_required(name) {
                 let message =
                     format!("the model requires {name}, which may change its geometry and is not supported");
                 return Err(required
@@ -91,7 +80,12 @@ impl<'a> Document<'a> {
     pub(super) fn unknown_extensions(&self) -> Result<Vec<&'a str>, Diag> {
         let used = self.root.list("extensionsUsed")?;
         let names = used.iter().map(Value::string).collect::<Result<Vec<_>, _>>()?;
-        Ok(names.into_iter().filter(|name| !is_known(name)).collect())
+        // The extensions of a material are listed with the material.
+        let is_listed = |name: &str| {
+            support::extension(name).is_some()
+                || name.split('_').nth(1).is_some_and(|word| word == "materials")
+        };
+        Ok(names.into_iter().filter(|name| !is_listed(name)).collect())
     }
 }
 
@@ -125,9 +119,10 @@ pub(super) fn parse_version(text: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-fn is_known(name: &str) -> bool {
-    let mut words = name.split('_').skip(1);
-    READ.contains(&name) || words.next().is_some_and(|word| HARMLESS.contains(&word))
+/// Returns `true` if a file that requires this extension can be imported.
+fn may_be_required(name: &str) -> bool {
+    support::extension(name).is_some_and(|extension| extension.support != Support::Dropped)
+        || name.split('_').nth(1).is_some_and(|word| HARMLESS.contains(&word))
 }
 
 #[cfg(test)]
@@ -179,7 +174,8 @@ mod tests {
         for name in ["KHR_gaussian_splatting", "NEW_mesh_lattice", "FB_geometry_metadata", "odd", ""] {
             let names = format!(r#"["KHR_materials_unlit", "{name}"]"#);
             rejected(&with("extensionsRequired", &names), "gltf-extension-required", "/extensionsRequired/1");
-            assert_eq!(check(&with("extensionsUsed", &names)), Ok(vec![name.to_owned()]));
+            let unknown = if support::extension(name).is_some() { vec![] } else { vec![name.to_owned()] };
+            assert_eq!(check(&with("extensionsUsed", &names)), Ok(unknown));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Meshes: the triangles of primitives and their vertex attributes (glTF 2.0, 3.7.2).
 //!
-//! Triangle strips and fans become triangle lists; points and lines are ignored with a warning. Rejects indices out of
-//! range, and triangle lists whose number of indices is not a multiple of 3.
+//! Triangle strips and fans become triangle lists; points, lines and primitives with too few vertices for a triangle are
+//! ignored with a warning. Rejects indices out of range, and triangle lists with an incomplete triangle after others.
 
 use std::collections::BTreeSet;
 
@@ -17,14 +17,13 @@ use super::material::MaterialImport;
 use super::value::Value;
 use super::vertices::{Influences, Vertices, select};
 
-/// The distance of UVs from the unit square up to which the wrap mode of a texture does not matter.
-const WRAP_TOLERANCE: f32 = 1e-3;
-
 /// Findings about the geometry that deserve one warning each for the whole document.
 #[derive(Default)]
 pub(super) struct Notes {
     /// The number of primitives without triangles, and the place of the first.
     pub(super) no_triangles: Option<(usize, String)>,
+    /// The number of primitives of triangles with fewer than three vertices, and the place of the first.
+    pub(super) too_few_vertices: Option<(usize, String)>,
     /// The number of primitives that lack the UV set of their material, and the place of the first.
     pub(super) missing_uvs: Option<(usize, String)>,
     /// Attributes and other content that is not supported.
@@ -54,6 +53,7 @@ impl<'a> Geometry<'_, 'a> {
         for primitive in at.list("primitives")?.iter() {
             match self.primitive(primitive)? {
                 Some(primitive) => mesh.primitives.push(primitive),
+                None if is_triangles(primitive) => note(&mut self.notes.too_few_vertices, 1, primitive),
                 None => note(&mut self.notes.no_triangles, 1, primitive),
             }
         }
@@ -127,10 +127,6 @@ impl<'a> Geometry<'_, 'a> {
                 .required(set)?
                 .error(Code::GltfNotFinite, "a UV is not finite after KHR_texture_transform"));
         }
-        let outside = |v: &f32| !(-WRAP_TOLERANCE..=1.0 + WRAP_TOLERANCE).contains(v);
-        if imported.is_some_and(|(_, material)| material.clamps) && uv0.iter().flatten().any(outside) {
-            self.notes.unsupported.insert("texture wrapping".to_owned());
-        }
         let Influences { joints, weights, reduced } = vertices.influences()?;
         if reduced > 0 {
             note(&mut self.notes.influences, reduced, at);
@@ -166,19 +162,24 @@ impl<'a> Geometry<'_, 'a> {
 
     fn note_lost(&mut self, at: Value<'a>, attributes: Value<'a>, used: [&str; 2]) {
         let is_set = |name: &str| name.starts_with("TEXCOORD_") && !used.contains(&name);
-        let unsupported = attributes.names().filter(|name| name.starts_with("COLOR_") || is_set(name));
+        let is_lost = |name: &&str| name.starts_with("COLOR_") || name.starts_with('_') || is_set(name);
+        let unsupported = attributes.names().filter(is_lost);
         self.notes.unsupported.extend(unsupported.map(str::to_owned));
         if at.list("targets").is_ok_and(|targets| targets.len() > 0) {
             self.notes.unsupported.insert("morph targets".to_owned());
-        }
-        if at.extension("KHR_materials_variants").is_some() {
-            self.notes.unsupported.insert("KHR_materials_variants".to_owned());
         }
     }
 }
 
 fn note(notes: &mut Option<(usize, String)>, count: usize, at: Value<'_>) {
     notes.get_or_insert_with(|| (0, at.pointer())).0 += count;
+}
+
+/// Returns `true` if a primitive has a mode of triangles, and positions.
+fn is_triangles(primitive: Value<'_>) -> bool {
+    let has_positions =
+        primitive.get("attributes").is_some_and(|attributes| attributes.get("POSITION").is_some());
+    has_positions && matches!(Mode::new(primitive), Ok(Some(_)))
 }
 
 /// The topology of a primitive.
@@ -204,10 +205,11 @@ impl Mode {
         })
     }
 
-    /// Converts indices to a triangle list.
+    /// Converts indices to a triangle list; empty if there are too few for a triangle.
     fn triangles(&self, indices: Vec<u32>, at: Value<'_>) -> Result<Vec<u32>, Diag> {
         let windows = indices.windows(3);
         match self {
+            Mode::List if indices.len() < 3 => Ok(Vec::new()),
             Mode::List if indices.len().is_multiple_of(3) => Ok(indices),
             Mode::List => {
                 let message = format!(

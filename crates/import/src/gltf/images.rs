@@ -1,32 +1,64 @@
 //! Images of a document, not decoded (glTF 2.0, 3.8.2).
 //!
-//! Only used images are read: a scene keeps the others by name, so that indices stay valid.
+//! Only used images are read: a scene keeps the others by name, so that indices stay valid. Images that are converted
+//! follow those of the document.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
-use kiln_diagnostics::Diag;
+use kiln_diagnostics::{Diag, Limits};
 use kiln_ir::{ImageId, ImageSource};
 
 use super::buffers::Buffers;
 use super::document::Document;
+use super::material::converted_images;
+use super::specular_glossiness::SpecularGlossiness;
 use super::value::Value;
 
-/// Reads the used images of a document.
-pub(super) fn read<'a>(
-    document: &Document<'a>,
-    buffers: &Buffers<'a>,
-    used: &BTreeSet<ImageId>,
-) -> Result<Vec<ImageSource>, Diag> {
-    let mut images = Vec::new();
-    for (index, at) in document.images.iter().enumerate() {
-        let name = at.string_or_empty("name")?.to_owned();
-        images.push(if used.contains(&ImageId(index as u32)) {
-            ImageSource { name, ..image(at, buffers)? }
-        } else {
-            ImageSource { name, ..ImageSource::default() }
-        });
+/// The images of a document that are read.
+pub(super) struct Images<'b, 'a> {
+    pub(super) document: &'b Document<'a>,
+    /// The images that materials use, including converted ones.
+    pub(super) used: BTreeSet<ImageId>,
+    pub(super) limits: &'b Limits,
+    pub(super) deadline: Option<Instant>,
+}
+
+impl<'a> Images<'_, 'a> {
+    /// Reads the used images of the document, and converts those of specular-glossiness materials.
+    pub(super) fn read(
+        &mut self,
+        buffers: &Buffers<'a>,
+        conversions: &[SpecularGlossiness],
+        warnings: &mut Vec<Diag>,
+    ) -> Result<Vec<ImageSource>, Diag> {
+        let is_used = |index: usize| self.used.contains(&converted_images(index, self.document)[0]);
+        let used_conversions: Vec<bool> = (0..conversions.len()).map(is_used).collect();
+        let sources = conversions.iter().zip(&used_conversions).filter(|(_, used)| **used);
+        let sources: BTreeSet<ImageId> =
+            sources.flat_map(|(conversion, _)| [conversion.diffuse, conversion.specular]).flatten().collect();
+        let mut images = Vec::new();
+        for (index, at) in self.document.images.iter().enumerate() {
+            let (name, id) = (at.string_or_empty("name")?.to_owned(), ImageId(index as u32));
+            images.push(if self.used.contains(&id) || sources.contains(&id) {
+                ImageSource { name, ..image(at, buffers)? }
+            } else {
+                ImageSource { name, ..ImageSource::default() }
+            });
+        }
+        for (conversion, used) in conversions.iter().zip(used_conversions) {
+            images.extend(if used {
+                conversion.images(&images, self.limits, self.deadline, warnings)?
+            } else {
+                [ImageSource::default(), ImageSource::default()]
+            });
+        }
+        // Nothing draws these.
+        for id in sources.difference(&self.used) {
+            images[id.0 as usize].bytes = Vec::new();
+        }
+        Ok(images)
     }
-    Ok(images)
 }
 
 fn image<'a>(at: Value<'a>, buffers: &Buffers<'a>) -> Result<ImageSource, Diag> {

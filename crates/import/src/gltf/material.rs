@@ -3,17 +3,21 @@
 //! A vertex has one UV set for materials. Where all textures of a material use one set and one transform, these become
 //! the UVs; where they differ, the first texture in the order of [`Slot::ALL`] decides, with a warning. Of the material
 //! extensions, emissive strength is folded into the factor, transmission is imported where the caller can represent it,
-//! and specular-glossiness is converted where there is no metallic-roughness; the others are listed in one warning per
-//! material.
+//! and specular-glossiness is converted where there is no metallic-roughness; the others are ignored. Each kind of loss
+//! is one warning for all selected materials.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use kiln_diagnostics::{Code, Diag};
 use kiln_ir::{AlphaMode, ImageId, Material, Slot};
 
 use super::document::Document;
+use super::specular_glossiness::SpecularGlossiness;
 use super::value::Value;
-use crate::excerpt;
+use crate::{counted, excerpt};
 
 const EMISSIVE_STRENGTH: &str = "KHR_materials_emissive_strength";
+const SPECULAR_GLOSSINESS: &str = "KHR_materials_pbrSpecularGlossiness";
 const TRANSMISSION: &str = "KHR_materials_transmission";
 
 /// A material with its UV mapping and warnings.
@@ -21,10 +25,19 @@ pub(super) struct MaterialImport {
     pub(super) material: Material,
     /// The UV mapping of its textures.
     pub(super) mapping: Mapping,
-    /// `true` if a texture has a wrap mode other than repeat.
-    pub(super) clamps: bool,
+    /// The sampler settings that materials do not have.
+    pub(super) lost_sampling: BTreeSet<&'static str>,
+    /// The textures that are converted, if the material has the specular-glossiness extension only.
+    conversion: Option<SpecularGlossiness>,
     /// The warnings that are reported if the material is used.
-    pub(super) warnings: Vec<Diag>,
+    warnings: Vec<Diag>,
+}
+
+/// The materials of a document.
+pub(super) struct Materials {
+    pub(super) list: Vec<MaterialImport>,
+    /// The pairs of textures to convert. Each becomes two images after those of the document.
+    pub(super) conversions: Vec<SpecularGlossiness>,
 }
 
 /// The UV set of a texture and its transform.
@@ -79,9 +92,59 @@ impl Mapping {
 }
 
 /// Reads the materials of a document.
-pub(super) fn read(document: &Document<'_>, transmission: bool) -> Result<Vec<MaterialImport>, Diag> {
-    let materials = document.materials.iter().enumerate();
-    materials.map(|(index, at)| read_one(index, at, document, transmission)).collect()
+pub(super) fn read(document: &Document<'_>, transmission: bool) -> Result<Materials, Diag> {
+    let list = document.materials.iter().enumerate();
+    let list = list.map(|(index, at)| read_one(index, at, document, transmission));
+    let mut list: Vec<MaterialImport> = list.collect::<Result<_, _>>()?;
+    let mut conversions: Vec<SpecularGlossiness> = Vec::new();
+    for MaterialImport { material, conversion, .. } in &mut list {
+        let Some(conversion) = conversion.take() else { continue };
+        let index = conversions.iter().position(|known| *known == conversion).unwrap_or_else(|| {
+            conversions.push(conversion);
+            conversions.len() - 1
+        });
+        let [base_color, metallic_roughness] = converted_images(index, document);
+        material.textures[Slot::BaseColor as usize] = Some(base_color);
+        material.textures[Slot::MetallicRoughness as usize] = Some(metallic_roughness);
+    }
+    Ok(Materials { list, conversions })
+}
+
+/// Returns the images that a conversion results in: base colour and metallic-roughness.
+pub(super) fn converted_images(conversion: usize, document: &Document<'_>) -> [ImageId; 2] {
+    let first = (document.images.len() + 2 * conversion) as u32;
+    [ImageId(first), ImageId(first + 1)]
+}
+
+/// Returns one warning for each kind of loss in the given materials.
+pub(super) fn warnings<'a>(used: impl Iterator<Item = &'a MaterialImport>) -> Vec<Diag> {
+    let used: Vec<&MaterialImport> = used.collect();
+    let mut by_code: BTreeMap<Code, Vec<&Diag>> = BTreeMap::new();
+    used.iter()
+        .flat_map(|material| &material.warnings)
+        .for_each(|w| by_code.entry(w.code).or_default().push(w));
+    let mut extensions: BTreeMap<&str, usize> = BTreeMap::new();
+    used.iter()
+        .flat_map(|m| &m.material.unsupported)
+        .for_each(|name| *extensions.entry(name).or_default() += 1);
+    let merged = by_code.into_iter().map(|(code, list)| {
+        let mut warning = list[0].clone();
+        let others = list.len() - 1;
+        if code == Code::GltfMaterial && others > 0 {
+            let names: Vec<String> =
+                extensions.iter().map(|(name, count)| format!("{name} ({count})")).collect();
+            warning.message = format!(
+                "{} materials use extensions that are not supported and are ignored: {}",
+                list.len(),
+                names.join(", ")
+            );
+        } else if others > 0 {
+            warning.message +=
+                &format!("; the same holds for {}", counted(others, "other texture or material", "others"));
+        }
+        warning
+    });
+    merged.collect()
 }
 
 fn read_one(
@@ -116,18 +179,20 @@ fn read_one(
     }
     let mut infos: [Option<Value<'_>>; 5] =
         [None, None, at.get("normalTexture"), at.get("occlusionTexture"), at.get("emissiveTexture")];
-    let glossy = at.extension("KHR_materials_pbrSpecularGlossiness");
-    if let Some(pbr) = at.get("pbrMetallicRoughness") {
+    let mut glossy = at.extension(SPECULAR_GLOSSINESS).map(SpecularGlossiness::read).transpose()?;
+    // An exporter may write the object without content.
+    if let Some(pbr) =
+        at.get("pbrMetallicRoughness").filter(|pbr| glossy.is_none() || pbr.names().next().is_some())
+    {
+        glossy = None;
         material.base_color_factor = pbr.floats_or("baseColorFactor", [1.0; 4])?;
         material.metallic_factor = pbr.float_or("metallicFactor", 1.0)?;
         material.roughness_factor = pbr.float_or("roughnessFactor", 1.0)?;
         infos[Slot::BaseColor as usize] = pbr.get("baseColorTexture");
         infos[Slot::MetallicRoughness as usize] = pbr.get("metallicRoughnessTexture");
-    } else if let Some(glossy) = glossy {
-        material.base_color_factor = glossy.floats_or("diffuseFactor", [1.0; 4])?;
-        material.metallic_factor = 0.0;
-        material.roughness_factor = 1.0 - glossy.float_or("glossinessFactor", 1.0)?;
-        infos[Slot::BaseColor as usize] = glossy.get("diffuseTexture");
+    } else if let Some(extension) = at.extension(SPECULAR_GLOSSINESS) {
+        infos[Slot::BaseColor as usize] = extension.get("diffuseTexture");
+        infos[Slot::MetallicRoughness as usize] = extension.get("specularGlossinessTexture");
     }
     if let Some(info) = infos[Slot::Normal as usize] {
         material.normal_scale = info.float_or("scale", 1.0)?;
@@ -138,7 +203,7 @@ fn read_one(
 
     let mut mapping: Option<(&str, Mapping)> = None;
     let mut conflicting = Vec::new();
-    let mut clamps = false;
+    let mut lost_sampling = BTreeSet::new();
     let transmission = at.extension(TRANSMISSION).filter(|_| transmission);
     if let Some(extension) = transmission {
         material.transmission_factor = extension.float_or("transmissionFactor", 0.0)?;
@@ -149,7 +214,7 @@ fn read_one(
         let Some(info) = info else { continue };
         let slot_name = slot.map_or("transmission", Slot::name);
         let (_, texture) = info.required("index")?.resolve(document.textures, "texture")?;
-        clamps |= !repeats(texture, document)?;
+        lost_sampling.extend(sampler_losses(texture, document)?);
         let Some(image) = texture_image(texture, document)? else {
             let message = format!("the {slot_name} texture has no image in a supported format");
             warnings.push(
@@ -172,6 +237,29 @@ fn read_one(
         "" => "unnamed material".to_owned(),
         name => format!("material {}", excerpt(name)),
     };
+    let mut conversion = None;
+    if let Some(mut glossy) = glossy {
+        let message = format!("{name}: specular-glossiness is converted to metallic-roughness");
+        let hint = "convert the materials in the source to decide about coloured reflections of dielectrics";
+        warnings.push(Diag::new(Code::GltfSpecularGlossiness, message).at(&pointer).hint(hint));
+        glossy.diffuse = material.textures[Slot::BaseColor as usize];
+        glossy.specular = material.textures[Slot::MetallicRoughness as usize];
+        let factors = glossy.factors();
+        if (glossy.diffuse, glossy.specular) == (None, None) {
+            material.base_color_factor = factors.base_color.map(|v| v as f32);
+            material.metallic_factor = factors.metallic as f32;
+            material.roughness_factor = factors.roughness as f32;
+        } else if glossy.is_dielectric() {
+            // The texture stays, and the factor that is the same for all texels applies to it.
+            let scale = glossy.dielectric_scale();
+            let [r, g, b, alpha] = glossy.diffuse_factor;
+            material.base_color_factor = [r * scale, g * scale, b * scale, alpha];
+            material.metallic_factor = 0.0;
+            material.roughness_factor = factors.roughness as f32;
+        } else {
+            conversion = Some(glossy);
+        }
+    }
     if let (Some((first, _)), false) = (mapping, conflicting.is_empty()) {
         let conflicting = conflicting.join(", ");
         let message = format!(
@@ -181,9 +269,11 @@ fn read_one(
         warnings.push(Diag::new(Code::GltfUv, message).at(&pointer).hint(hint));
     }
     if let Some(extensions) = at.get("extensions") {
-        let imported =
-            |name: &str| name == EMISSIVE_STRENGTH || (name == TRANSMISSION && transmission.is_some());
-        let unsupported = extensions.names().filter(|name| !imported(name));
+        let is_imported = |name: &str| {
+            [EMISSIVE_STRENGTH, SPECULAR_GLOSSINESS].contains(&name)
+                || (name == TRANSMISSION && transmission.is_some())
+        };
+        let unsupported = extensions.names().filter(|name| !is_imported(name));
         material.unsupported.extend(unsupported.map(str::to_owned));
     }
     if !material.unsupported.is_empty() {
@@ -194,7 +284,7 @@ fn read_one(
         warnings.push(Diag::new(Code::GltfMaterial, message).at(&pointer));
     }
     let mapping = mapping.map(|(_, mapping)| mapping).unwrap_or_default();
-    Ok(MaterialImport { material, mapping, clamps, warnings })
+    Ok(MaterialImport { material, mapping, lost_sampling, conversion, warnings })
 }
 
 /// Returns the image of a texture: the core one, or else that of an extension. An extension's image beside a core one
@@ -208,12 +298,31 @@ fn texture_image(texture: Value<'_>, document: &Document<'_>) -> Result<Option<I
     Ok(image.map(|(id, _)| ImageId(id)))
 }
 
-/// Returns `true` if a texture has the wrap mode repeat in both directions.
-fn repeats(texture: Value<'_>, document: &Document<'_>) -> Result<bool, Diag> {
+/// Returns the settings of a texture's sampler that a material does not have: filters and wrap modes.
+fn sampler_losses(texture: Value<'_>, document: &Document<'_>) -> Result<Vec<&'static str>, Diag> {
+    const NEAREST: usize = 9728;
+    const LINEAR: usize = 9729;
+    const NEAREST_MIPMAP_NEAREST: usize = 9984;
+    const NEAREST_MIPMAP_LINEAR: usize = 9986;
+    const CLAMP_TO_EDGE: usize = 33071;
+    const MIRRORED_REPEAT: usize = 33648;
     const REPEAT: usize = 10497;
-    let Some(reference) = texture.get("sampler") else { return Ok(true) };
+    let Some(reference) = texture.get("sampler") else { return Ok(Vec::new()) };
     let (_, sampler) = reference.resolve(document.samplers, "sampler")?;
-    Ok(sampler.uint_or("wrapS", REPEAT)? == REPEAT && sampler.uint_or("wrapT", REPEAT)? == REPEAT)
+    let mut losses = Vec::new();
+    for filter in [sampler.uint_or("magFilter", LINEAR)?, sampler.uint_or("minFilter", LINEAR)?] {
+        if [NEAREST, NEAREST_MIPMAP_NEAREST, NEAREST_MIPMAP_LINEAR].contains(&filter) {
+            losses.push("nearest filtering");
+        }
+    }
+    for wrap in [sampler.uint_or("wrapS", REPEAT)?, sampler.uint_or("wrapT", REPEAT)?] {
+        match wrap {
+            CLAMP_TO_EDGE => losses.push("wrap mode CLAMP_TO_EDGE"),
+            MIRRORED_REPEAT => losses.push("wrap mode MIRRORED_REPEAT"),
+            _ => {}
+        }
+    }
+    Ok(losses)
 }
 
 #[cfg(test)]

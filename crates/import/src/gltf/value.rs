@@ -9,6 +9,9 @@ use kiln_diagnostics::{Code, Diag};
 
 use super::json::Json;
 
+/// The hint of an error about a document that violates the specification.
+const INVALID_HINT: &str = "the file is damaged or its exporter has a bug: export the model again, with another exporter if this persists";
+
 /// A value of a document.
 #[derive(Clone, Copy)]
 pub(super) struct Value<'a> {
@@ -29,6 +32,11 @@ impl<'a> Value<'a> {
         Value { value: root, root }
     }
 
+    /// Returns the JSON of the value.
+    pub(super) fn json(self) -> &'a Json<'a> {
+        self.value
+    }
+
     /// Returns the JSON pointer of the value; empty for the whole document.
     pub(super) fn pointer(&self) -> String {
         let mut steps = Vec::new();
@@ -36,9 +44,9 @@ impl<'a> Value<'a> {
         steps.iter().rev().map(|step| format!("/{step}")).collect()
     }
 
-    /// Creates an error about this value.
+    /// Creates an error about this value, with a hint that a caller may replace.
     pub(super) fn error(&self, code: Code, message: impl Display) -> Diag {
-        Diag::new(code, message.to_string()).at(self.pointer())
+        Diag::new(code, message.to_string()).at(self.pointer()).hint(INVALID_HINT)
     }
 
     /// Creates a `gltf-value` error about this value.
@@ -66,7 +74,9 @@ impl<'a> Value<'a> {
     pub(super) fn required(self, name: &str) -> Result<Value<'a>, Diag> {
         self.get(name).ok_or_else(|| {
             let message = format!("the required member {name:?} is missing");
-            Diag::new(Code::GltfValue, message).at(format_args!("{}/{name}", self.pointer()))
+            Diag::new(Code::GltfValue, message)
+                .at(format_args!("{}/{name}", self.pointer()))
+                .hint(INVALID_HINT)
         })
     }
 

@@ -1,7 +1,7 @@
 //! Import of the test models, with assertions on the result.
 
 use crate::model::Model;
-use kiln_import::{Diag, Imported, MemoryFiles, RelPath, gltf};
+use kiln_import::{Code, Diag, Imported, MemoryFiles, RelPath, gltf};
 use kiln_ir::{Primitive, Scene, Valid};
 
 impl Model {
@@ -25,6 +25,11 @@ impl Model {
         self.import().unwrap().warnings.into_iter().map(|warning| warning.code.to_string()).collect()
     }
 
+    /// Returns the code with which the import is rejected.
+    pub(crate) fn rejected_code(&self) -> Code {
+        self.import().map(|_| ()).unwrap_err().code
+    }
+
     /// Asserts that the import is rejected with this code at this place.
     #[track_caller]
     pub(crate) fn rejected(&self, code: &str, at: &str) -> Diag {
@@ -37,6 +42,7 @@ impl Model {
                     "{error}"
                 );
                 assert_eq!(error.path.as_deref(), Some("model.glb"));
+                assert!(error.hint.is_some(), "{error}");
                 error
             }
         }

@@ -12,3 +12,5 @@ mod motion;
 mod mutations;
 mod placement;
 mod primitives;
+mod specular_glossiness;
+mod support;

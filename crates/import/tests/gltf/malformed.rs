@@ -212,7 +212,11 @@ fn rejects_index_out_of_range() {
         error.message.contains("index 3, which is out of range: the primitive has 3 vertices"),
         "{error}"
     );
-    with("/accessors/1/count", json!(2)).rejected("gltf-index", "/meshes/0/primitives/0/indices");
+    let mut model = everything();
+    let incomplete = model.shorts(&[0, 1, 2, 0]);
+    model.json["meshes"][0]["primitives"][0]["indices"] = json!(incomplete);
+    model.json["buffers"][0]["byteLength"] = json!(model.data.len());
+    model.rejected("gltf-index", "/meshes/0/primitives/0/indices");
     let mut model = everything();
     let place = model.json["bufferViews"].as_array().unwrap().len() - 2;
     let at = model.json["bufferViews"][place]["byteOffset"].as_u64().unwrap() as usize;

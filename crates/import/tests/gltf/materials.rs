@@ -1,6 +1,7 @@
 //! Materials: factors, textures, extensions.
 
 use crate::model::Model;
+use kiln_import::Code;
 use kiln_ir::{AlphaMode, ImageId, Material, Slot};
 use serde_json::{Value, json};
 
@@ -112,21 +113,6 @@ fn warns_once_about_unsupported_material_extensions() {
 }
 
 #[test]
-fn converts_specular_glossiness_without_metallic_roughness() {
-    let glossy = json!({"KHR_materials_pbrSpecularGlossiness": {
-        "diffuseFactor": [0.5, 0.25, 0.125, 1.0],
-        "diffuseTexture": {"index": 1},
-        "glossinessFactor": 0.75,
-    }});
-    let found = material(json!({"extensions": glossy}));
-    assert_eq!(found.base_color_factor, [0.5, 0.25, 0.125, 1.0]);
-    assert_eq!((found.metallic_factor, found.roughness_factor), (0.0, 0.25));
-    assert_eq!(found.texture(Slot::BaseColor), Some(ImageId(1)));
-    let found = material(json!({"extensions": glossy, "pbrMetallicRoughness": {"metallicFactor": 0.5}}));
-    assert_eq!((found.metallic_factor, found.texture(Slot::BaseColor)), (0.5, None));
-}
-
-#[test]
 fn uses_images_of_extensions_without_a_core_image() {
     let check = |texture: Value, wanted: Option<ImageId>| {
         let mut model = model(json!({"emissiveTexture": {"index": 0}}));
@@ -148,18 +134,41 @@ fn uses_images_of_extensions_without_a_core_image() {
 }
 
 #[test]
-fn warns_about_wrap_modes_when_uvs_leave_the_texture() {
+fn names_sampler_settings_that_materials_do_not_have() {
     let mut model = model(json!({"emissiveTexture": {"index": 0}}));
-    model.push("samplers", json!({"wrapS": 33071}));
     model.json["textures"][0]["sampler"] = json!(0);
-    for (largest, lost) in [(1.0, false), (1.5, true)] {
-        let uv = model.floats("VEC2", &[0.0, 0.0, largest, 0.0, 0.0, 1.0]);
-        model.json["meshes"][0]["primitives"][0]["attributes"]["TEXCOORD_0"] = json!(uv);
+    for (sampler, lost) in [
+        (json!({"wrapS": 10497, "magFilter": 9729, "minFilter": 9987}), None),
+        (json!({"wrapS": 33071}), Some("wrap mode CLAMP_TO_EDGE")),
+        (json!({"wrapT": 33648}), Some("wrap mode MIRRORED_REPEAT")),
+        (json!({"magFilter": 9728}), Some("nearest filtering")),
+        (json!({"minFilter": 9986}), Some("nearest filtering")),
+    ] {
+        model.json["samplers"] = json!([sampler]);
         let warnings = model.import().unwrap().warnings;
-        assert_eq!(
-            warnings.iter().any(|w| w.message == "unsupported content is ignored: texture wrapping"),
-            lost,
-            "{warnings:?}"
-        );
+        let wanted = lost.map(|lost| format!("unsupported content is ignored: {lost}"));
+        let found = warnings.iter().find(|w| w.code == Code::GltfDataIgnored).map(|w| w.message.clone());
+        assert_eq!(found, wanted, "{sampler}");
     }
+}
+
+#[test]
+fn warns_once_per_model_about_material_extensions() {
+    let mut model = model(json!({"extensions": {"KHR_materials_sheen": {}, "KHR_materials_unlit": {}}}));
+    model.push("materials", json!({"extensions": {"KHR_materials_sheen": {}}}));
+    model.push("materials", json!({}));
+    let primitive = model.json["meshes"][0]["primitives"][0].clone();
+    for material in [1, 2] {
+        let mut primitive = primitive.clone();
+        primitive["material"] = json!(material);
+        model.json["meshes"][0]["primitives"].as_array_mut().unwrap().push(primitive);
+    }
+    let warnings = model.import().unwrap().warnings;
+    let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+    assert_eq!((warning.code, warning.at.as_deref()), (Code::GltfMaterial, Some("/materials/0")));
+    assert_eq!(
+        warning.message,
+        "2 materials use extensions that are not supported and are ignored: KHR_materials_sheen (2), \
+         KHR_materials_unlit (1)"
+    );
 }

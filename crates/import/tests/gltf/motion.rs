@@ -120,6 +120,6 @@ fn warns_about_unsupported_channels() {
     let channels = &found.value.animations[0].channels;
     assert_eq!(channels.len(), 1);
     assert_eq!((channels[0].node, channels[0].property), (NodeId(0), Property::Translation));
-    let message = "unsupported content is ignored: animated morph weights, animated properties of \"materials\", animated properties of \"nodes\"";
+    let message = "unsupported content is ignored: animated morph weights, animated properties of \"materials\", animated properties of \"nodes\", animation channels without a node";
     assert_eq!(found.warnings[0].message, message);
 }

@@ -128,7 +128,10 @@ fn warns_about_unsupported_content() {
     model.json["nodes"][0]["extensions"] =
         json!({"KHR_lights_punctual": {"light": 0}, "KHR_node_visibility": {"visible": false}});
     let warnings = model.import().unwrap().warnings;
-    assert_eq!(warnings[0].message, "unsupported content is ignored: lights, node visibility");
+    assert_eq!(
+        warnings[0].message,
+        "unsupported content is ignored: lights (KHR_lights_punctual), node visibility (KHR_node_visibility)"
+    );
     // The triangles of a hidden node are there.
     assert_eq!(drawn(&model), [0]);
 }

@@ -28,6 +28,22 @@ fn strips_and_fans_keep_winding() {
 }
 
 #[test]
+fn drops_a_triangle_list_of_two_vertices() {
+    let mut model = Model::triangle();
+    let positions = model.floats("VEC3", &[0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+    let primitives = model.json["meshes"][0]["primitives"].as_array_mut().unwrap();
+    primitives.push(json!({"attributes": {"POSITION": positions}}));
+    let found = model.import().unwrap();
+    assert_eq!(found.value.meshes[0].primitives.len(), 1);
+    let [warning] = found.warnings.as_slice() else { panic!("{:?}", found.warnings) };
+    assert_eq!(
+        (warning.code, warning.at.as_deref()),
+        (Code::GltfTooFewVertices, Some("/meshes/0/primitives/1"))
+    );
+    assert!(warning.hint.is_some());
+}
+
+#[test]
 fn ignores_points_and_lines_with_one_warning() {
     let mut model = Model::triangle();
     let short = model.shorts(&[0, 1]);
@@ -46,12 +62,17 @@ fn ignores_points_and_lines_with_one_warning() {
     ]);
     let found = model.import().unwrap();
     assert_eq!(found.value.meshes[0].primitives.len(), 1);
-    let [warning] = found.warnings.as_slice() else { panic!("{:?}", found.warnings) };
+    let [warning, short] = found.warnings.as_slice() else { panic!("{:?}", found.warnings) };
     assert_eq!(
         (warning.code.as_str(), warning.at.as_deref().unwrap_or_default()),
         ("gltf-no-triangles", "/meshes/0/primitives/0")
     );
-    assert!(warning.message.starts_with("8 primitives"), "{warning}");
+    assert!(warning.message.starts_with("5 primitives"), "{warning}");
+    assert_eq!(
+        (short.code.as_str(), short.at.as_deref().unwrap_or_default()),
+        ("gltf-too-few-vertices", "/meshes/0/primitives/5")
+    );
+    assert!(short.message.starts_with("3 primitives"), "{short}");
     model.json["meshes"][0]["primitives"] = json!([{"attributes": {"POSITION": 0}, "mode": 0}]);
     assert!(model.scene().meshes[0].primitives.is_empty());
 }
@@ -93,7 +114,7 @@ fn warns_once_about_unsupported_attributes() {
     let found = model.import().unwrap();
     let [warning] = found.warnings.as_slice() else { panic!("{:?}", found.warnings) };
     assert_eq!(warning.code, Code::GltfDataIgnored);
-    assert_eq!(warning.message, "unsupported content is ignored: COLOR_0, morph targets");
+    assert_eq!(warning.message, "unsupported content is ignored: COLOR_0, _CUSTOM, morph targets");
 }
 
 /// A triangle with joints and weights in sets of four; the second vertex has those given.
