@@ -31,9 +31,11 @@ pub use settings::{
     Settings, ShaderSettings, TextureSettings,
 };
 pub use source_globs::SourceSelection;
+pub(crate) use values::is_variant_name;
 pub use values::{
-    AlphaCutoff, BlockFormat, Bounded, Characters, Conflict, Cubic, Defines, DistanceField, Index, Lambda,
-    LodCount, LutDepth, Mips, Optimize, Pixels, Quality, RelativeError, Supercompress, Tangents, Target,
+    AlphaCutoff, BlockFormat, Bounded, Characters, Conflict, Cubic, Defines, DistanceField, IncludeDirs,
+    Index, Lambda, LodCount, LutDepth, Mips, Optimize, Pixels, Quality, RelativeError, Supercompress,
+    Tangents, Target, Variant, Variants,
 };
 
 use kiln_config::nodes::Text;

@@ -27,7 +27,7 @@ fn main() {
         std::process::exit(2);
     };
     let text = std::fs::read_to_string(&path).expect("the source is readable");
-    let source = Source { path: &path, text: &text, language, stage };
+    let source = Source { path: &path, text: &text, language, stage, entry: "main" };
     let options = Options { target: Target::Vulkan1_2, debug: false, defines: &[] };
     match compile(&source, &options, &mut Files) {
         Ok(module) => {

@@ -5,6 +5,7 @@
 //! ends on one thread.
 
 use crate::embed::embed;
+use crate::entry_points::without_shader_attributes;
 use crate::messages::Findings;
 use crate::spirv::instructions;
 use crate::stack::with_stack;
@@ -21,6 +22,8 @@ use std::collections::BTreeMap;
 /// The stack size of a compilation: `x+x+x…` nests one level in two bytes, with under a kilobyte of stack
 /// each.
 const STACK: usize = MAX_TEXT * 512;
+/// The error of a source without its entry point.
+const NO_ENTRY_POINT: &str = "ERROR: the source has no function";
 /// The maximum depth of nested includes.
 const MAX_DEPTH: usize = 64;
 
@@ -29,8 +32,14 @@ pub(crate) fn compile(
     options: &Options<'_>,
     includes: &mut dyn Includes,
 ) -> Result<Compiled, Diag> {
-    let mut follow =
-        IncludeResolver { source, includes, texts: BTreeMap::new(), left: MAX_TEXT, fault: None };
+    let mut follow = IncludeResolver {
+        source,
+        includes,
+        texts: BTreeMap::new(),
+        chain: Vec::new(),
+        left: MAX_TEXT,
+        fault: None,
+    };
     follow.add(source.path, source.text);
     let done = with_stack(STACK, || run(source, options, &mut follow)).map_err(|d| d.path(source.path))?;
     let IncludeResolver { texts, fault, .. } = follow;
@@ -44,8 +53,17 @@ pub(crate) fn compile(
             let warnings = Findings::parse(&log, source.path).warnings(source.path, &text_of);
             Ok(Compiled { words, warnings })
         }
-        Err(log) => Err(Findings::parse(&log, source.path).error(source.path, &text_of)),
+        Err(log) => {
+            let diag = Findings::parse(&log, source.path).error(source.path, &text_of);
+            Err(if log.starts_with(NO_ENTRY_POINT) { diag.hint(entry_point_hint(source)) } else { diag })
+        }
     }
+}
+
+/// Returns what to do about a source without the function that is compiled.
+fn entry_point_hint(source: &Source<'_>) -> String {
+    let stage = source.stage.name();
+    format!("name the entry point main, or mark it with [shader(\"{stage}\")]")
 }
 
 /// Runs glslang; returns the module and the log, or the log alone.
@@ -74,12 +92,12 @@ fn run(
     let mut shader = Shader::new(compiler, input);
     if hlsl {
         shader.entry_point("main");
-        shader.source_entry_point("main");
+        shader.source_entry_point(source.entry);
     }
     let shader = shader.parse().map_err(|e| log_of(&e))?;
     let words = shader.compile().map_err(|e| log_of(&e))?;
     if hlsl && !calls_source_main(&words) {
-        return Err("ERROR: the source has no function `main`, which is the entry point".to_owned());
+        return Err(format!("{NO_ENTRY_POINT} `{}`, which is the entry point", source.entry));
     }
     Ok((words, shader.get_log()))
 }
@@ -111,11 +129,9 @@ fn with_preamble(source: &Source<'_>, options: &Options<'_>) -> String {
     let defines = options.defines.iter().map(|(name, value)| format!("#define {name} {value}\n"));
     let mut head: String = defines.collect();
     if source.language == Language::Hlsl {
-        return if head.is_empty() {
-            source.text.to_owned()
-        } else {
-            format!("{head}#line 1\n{}", source.text)
-        };
+        // glslang does not know the attribute.
+        let text = without_shader_attributes(source.text);
+        return if head.is_empty() { text } else { format!("{head}#line 1\n{text}") };
     }
     head.insert_str(0, "#extension GL_GOOGLE_include_directive : enable\n");
     let directive = |line: &str| line.trim_start().strip_prefix('#').map(|rest| rest.trim_start().to_owned());
@@ -153,6 +169,8 @@ struct IncludeResolver<'a> {
     source: &'a Source<'a>,
     includes: &'a mut dyn Includes,
     texts: BTreeMap<String, String>,
+    /// The files that are being included, outermost first.
+    chain: Vec<String>,
     left: usize,
     fault: Option<Diag>,
 }
@@ -168,8 +186,16 @@ impl IncludeResolver<'_> {
         }
         let from = if include.from.is_empty() { self.source.path } else { include.from };
         let found = self.includes.include(Include { from, ..include })?;
+        self.chain.truncate(depth.saturating_sub(1));
+        self.chain.push(found.path.clone());
+        let cycle = cycle(self.source.path, &self.chain);
         let mut fail = |message: String| {
-            self.fault = Some(Diag::new(Code::ShaderInclude, message).path(from));
+            let diag = |message: String| Diag::new(Code::ShaderInclude, message).path(from);
+            self.fault = Some(match &cycle {
+                Some(cycle) => diag(format!("include cycle: {}", cycle.join(" -> ")))
+                    .hint("add an include guard (#ifndef or #pragma once), or remove one of the includes"),
+                None => diag(message),
+            });
             None
         };
         if depth > MAX_DEPTH {
@@ -190,6 +216,15 @@ impl IncludeResolver<'_> {
     }
 }
 
+/// Returns the files from the previous inclusion of the last file in a chain on, if there is one. A file may include
+/// itself behind a guard, so this is an error only where the limits are exceeded.
+fn cycle(root: &str, chain: &[String]) -> Option<Vec<String>> {
+    let files: Vec<&str> = std::iter::once(root).chain(chain.iter().map(String::as_str)).collect();
+    let (last, before) = files.split_last()?;
+    let start = before.iter().rposition(|file| file == last)?;
+    Some(files[start..].iter().map(|&file| file.to_owned()).collect())
+}
+
 /// Adapts the include resolver to glslang.
 struct Handler<'a, 'f>(&'a mut IncludeResolver<'f>);
 
@@ -197,6 +232,8 @@ impl IncludeHandler for Handler<'_, '_> {
     fn include(&mut self, ty: IncludeType, name: &str, from: &str, depth: usize) -> Option<IncludeResult> {
         let system = ty == IncludeType::System;
         let (name, data) = self.0.include(Include { name, from, system }, depth)?;
+        let hlsl = self.0.source.language == Language::Hlsl;
+        let data = if hlsl { without_shader_attributes(&data) } else { data };
         Some(IncludeResult { name, data })
     }
 }

@@ -32,7 +32,7 @@
 //! }
 //!
 //! let text = "@vertex fn main() -> @builtin(position) vec4f { return vec4f(); }";
-//! let source = Source { path: "sky.wgsl", text, language: Language::Wgsl, stage: Stage::Vertex };
+//! let source = Source { path: "sky.wgsl", text, language: Language::Wgsl, stage: Stage::Vertex, entry: "main" };
 //! let options = Options { target: Target::Vulkan1_2, debug: false, defines: &[] };
 //! let module = compile(&source, &options, &mut NoIncludes).expect("valid WGSL");
 //! assert_eq!(module.words[0], 0x0723_0203); // the magic number of SPIR-V
@@ -40,6 +40,7 @@
 
 #[cfg(feature = "glsl")]
 mod embed;
+mod entry_points;
 #[cfg(feature = "glsl")]
 mod glsl;
 mod messages;
@@ -51,6 +52,7 @@ mod stage;
 mod wgsl;
 mod worker;
 
+pub use entry_points::{EntryPoint, entry_points, has_function};
 pub use kiln_format::spv::Stage;
 pub use messages::{Finding, Findings};
 pub use scan::{Reference, references};
@@ -127,6 +129,9 @@ pub struct Source<'a> {
     pub language: Language,
     /// The stage to compile.
     pub stage: Stage,
+    /// The name of the entry point in the source; GLSL has `main` only. In WGSL, `main` also selects the only entry
+    /// point of the stage.
+    pub entry: &'a str,
 }
 
 /// An `#include` directive to resolve.

@@ -68,7 +68,7 @@ fn import(statement: &str) -> Option<Reference> {
 
 /// Returns the text with comments blanked and continued lines joined; lines keep their numbers unless they
 /// are continued.
-fn without_comments(text: &str) -> String {
+pub(crate) fn without_comments(text: &str) -> String {
     let text = text.replace("\\\r\n", "").replace("\\\n", "");
     let mut bare = String::with_capacity(text.len());
     let mut rest = text.as_str();

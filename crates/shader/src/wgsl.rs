@@ -45,18 +45,17 @@ fn run(source: &Source<'_>, options: &Options<'_>) -> Result<Compiled, Diag> {
     let entries = module.entry_points.iter().filter(|e| stage(e.stage) == Some(source.stage));
     let names: Vec<String> = entries.map(|e| e.name.clone()).collect();
     let name = match names.as_slice() {
-        [only] => only,
+        several if several.iter().any(|name| name == source.entry) => source.entry,
+        [only] if source.entry == ENTRY => only,
         [] => return Err(compile_error(format!("the source has no @{} entry point", source.stage.name()))),
-        several if several.iter().any(|name| name == ENTRY) => ENTRY,
         several => {
             let message = format!(
-                "the source has several {} entry points: {}",
+                "the source has no {} entry point {}: its entry points are {}",
                 source.stage.name(),
+                source.entry,
                 several.join(", ")
             );
-            return Err(
-                compile_error(message).hint("rename one of them to main, or move them to separate folders")
-            );
+            return Err(compile_error(message));
         }
     };
     module.entry_points.retain(|e| stage(e.stage) == Some(source.stage) && e.name == *name);

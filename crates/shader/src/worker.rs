@@ -69,7 +69,7 @@ pub fn warm_up(head: &str, stage: Stage, target: Target, channel: &mut dyn Chann
     let version =
         head.lines().find(|line| line.trim_start().starts_with("#version")).unwrap_or("#version 450");
     let text = format!("{version}\nvoid main() {{}}\n");
-    let source = Source { path: "", text: &text, language: Language::Glsl, stage };
+    let source = Source { path: "", text: &text, language: Language::Glsl, stage, entry: "main" };
     channel.send(&write_compile(&source, &Options { target, debug: false, defines: &[] }));
 }
 
@@ -222,6 +222,7 @@ fn write_compile(source: &Source<'_>, options: &Options<'_>) -> Vec<u8> {
     frame.text(source.text);
     frame.text(source.language.name());
     frame.text(source.stage.name());
+    frame.text(source.entry);
     frame.text(options.target.name());
     frame.u8(options.debug.into());
     frame.count(options.defines.len());
@@ -273,13 +274,13 @@ fn handle(frame: &mut Reader<'_>, includes: &mut dyn Includes) -> Option<Respons
     let result = match kind {
         COMPILE => {
             let language = language(frame.text()?)?;
-            let (stage, target) = (stage_of(frame.text()?)?, frame.text()?);
+            let (stage, entry, target) = (stage_of(frame.text()?)?, frame.text()?, frame.text()?);
             let target = Target::ALL.into_iter().find(|it| it.name() == target)?;
             let debug = frame.u8()? != 0;
             let count = frame.count()?;
             let define = |_| Some((frame.text()?.to_owned(), frame.text()?.to_owned()));
             let defines = (0..count).map(define).collect::<Option<Vec<_>>>()?;
-            let source = Source { path, text, language, stage };
+            let source = Source { path, text, language, stage, entry };
             let options = Options { target, debug, defines: &defines };
             crate::compile(&source, &options, includes).map(Response::Compiled)
         }

@@ -34,7 +34,7 @@ fn with(
     options: &Options<'_>,
     files: &mut Files,
 ) -> Result<Compiled, Diag> {
-    compile(&Source { path: "x.shader/source", text, language, stage }, options, files)
+    compile(&Source { path: "x.shader/source", text, language, stage, entry: "main" }, options, files)
 }
 
 const PLAIN: Options<'static> = Options { target: Target::Vulkan1_2, debug: false, defines: &[] };

@@ -14,7 +14,7 @@ use super::{Config, Manifest, Preset};
 use crate::budget::{self, Budget};
 use kiln_config::nodes::{bad, boolean, entries, text, unknown_key};
 use kiln_config::user::TOOLS;
-use kiln_config::yaml::{self, At, Entry, Node, Value, excerpt};
+use kiln_config::yaml::{self, At, Entry, Node, Scalar, Value, excerpt};
 use kiln_engine::nearest;
 use kiln_engine::store::settings::parse_size;
 
@@ -202,6 +202,9 @@ impl Reader<'_> {
             };
             let accepted = match &entry.node.value {
                 Value::Scalar(scalar) => overlay.set(key, scalar),
+                _ if KEYS[key].takes_lists => {
+                    list_text(&entry.node).is_some_and(|scalar| overlay.set(key, &scalar))
+                }
                 _ => false,
             };
             if !accepted {
@@ -267,6 +270,28 @@ impl Reader<'_> {
     pub(super) fn warn(&mut self, warning: Diag) {
         self.warnings.push(warning.path(self.name));
     }
+}
+
+/// Converts a list of scalars, or a map of scalars and lists of them, to the syntax of one scalar: `a, b` and
+/// `A=1|2, B=3`. Returns `None` for other nodes.
+fn list_text(node: &Node) -> Option<Scalar> {
+    let scalar = |node: &Node| match &node.value {
+        Value::Scalar(scalar) if !scalar.is_null() => Some(scalar.text.clone()),
+        _ => None,
+    };
+    let values = |node: &Node, separator: &str| match &node.value {
+        Value::Seq(items) => Some(items.iter().map(scalar).collect::<Option<Vec<_>>>()?.join(separator)),
+        _ => scalar(node),
+    };
+    let text = match &node.value {
+        Value::Map(entries) => {
+            let pair = |entry: &Entry| Some(format!("{}={}", entry.key, values(&entry.node, "|")?));
+            entries.iter().map(pair).collect::<Option<Vec<_>>>()?.join(", ")
+        }
+        _ => values(node, ", ")?,
+    };
+    // Quoted: the text of a list is never a boolean or null.
+    Some(Scalar { text, plain: false })
 }
 
 fn manifest(entry: &Entry) -> Result<Manifest, Diag> {

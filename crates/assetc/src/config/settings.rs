@@ -5,9 +5,9 @@
 //! the same settings. A new setting is a new row.
 
 use super::values::{
-    AlphaCutoff, BlockFormat, Bounded, Characters, Conflict, Cubic, Defines, DistanceField, Index, Lambda,
-    LodCount, LutDepth, Mips, Optimize, Pixels, Quality, RelativeError, Supercompress, Tangents, Target,
-    Value,
+    AlphaCutoff, BlockFormat, Bounded, Characters, Conflict, Cubic, Defines, DistanceField, IncludeDirs,
+    Index, Lambda, LodCount, LutDepth, Mips, Optimize, Pixels, Quality, RelativeError, Supercompress,
+    Tangents, Target, Value, Variants,
 };
 use kiln_config::yaml::Scalar;
 
@@ -21,6 +21,7 @@ pub struct Key {
     doc: &'static str,
     accepts: fn() -> String,
     show: fn(&Settings) -> String,
+    pub(super) takes_lists: bool,
     pub(super) read: fn(&mut Settings, &Scalar) -> bool,
     copy: fn(&Settings, &mut Settings),
 }
@@ -73,6 +74,7 @@ macro_rules! settings {
             name: stringify!($key),
             doc: $doc,
             accepts: <$Type as Value>::accepts,
+            takes_lists: <$Type as Value>::TAKES_LISTS,
             show: |settings| settings.$section.$key.show(),
             read: |settings, scalar| match Value::read(scalar) {
                 Some(value) => {
@@ -163,6 +165,10 @@ settings! {
         debug: bool = false,
         /// Preprocessor macros, or values of the `override` constants of WGSL.
         defines: Option<Defines> = None,
+        /// Directories in which `#include` and `import` look for files, relative to the input directory.
+        include: Option<IncludeDirs> = None,
+        /// Permutations: macros with their values; every combination is compiled to a folder of its own.
+        variants: Option<Variants> = None,
     }
 }
 
@@ -242,8 +248,10 @@ mod tests {
              mesh.tangents=auto\n\
              shader.debug=false\n\
              shader.defines=false\n\
+             shader.include=false\n\
              shader.optimize=none\n\
              shader.target=vulkan1.2\n\
+             shader.variants=false\n\
              texture.alpha_coverage=false\n\
              texture.compress=true\n\
              texture.conflict=first\n\

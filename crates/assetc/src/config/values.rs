@@ -4,8 +4,11 @@
 //! of cache keys, so two spellings of one value (`mips: false`, `mips: 1`) have the same text.
 
 mod numbers;
+mod shader_matrix;
 
 pub use self::numbers::{AlphaCutoff, Bounded, Index, Lambda, LodCount, Pixels, RelativeError};
+pub(crate) use self::shader_matrix::is_variant_name;
+pub use self::shader_matrix::{IncludeDirs, Variant, Variants};
 pub use kiln_shader::Target;
 pub use kiln_texture::{BlockFormat, LutDepth, Mips, Quality};
 
@@ -19,6 +22,8 @@ pub(super) trait Value: Clone {
     fn read(scalar: &Scalar) -> Option<Self>;
     /// Formats the value as canonical text.
     fn show(&self) -> String;
+    /// True if a YAML list or map is accepted as well; it is converted to the syntax of the scalar.
+    const TAKES_LISTS: bool = false;
     /// Describes the accepted values for diagnostics and documentation: ``` `true`, `false` ```.
     fn accepts() -> String;
 }
@@ -43,6 +48,8 @@ impl Value for bool {
 
 /// An optional value, which is `false` when it is not set.
 impl<T: Value> Value for Option<T> {
+    const TAKES_LISTS: bool = T::TAKES_LISTS;
+
     fn read(scalar: &Scalar) -> Option<Option<T>> {
         match bool::read(scalar) {
             Some(false) => Some(None),

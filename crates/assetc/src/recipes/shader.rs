@@ -1,20 +1,23 @@
-//! `*.shader/`: a folder of shader sources to one SPIR-V module (`.spv`) per stage, in a folder of the same name.
+//! `*.shader/`: a folder of shader sources to one SPIR-V module (`.spv`) per entry point, in a folder of the same name.
 //!
-//! The stage of a source is its extension (`sky.vert`) or its stem (`vertex.glsl`); a `.wgsl` without a stage in its name
-//! compiles to all its entry points. All other files of the folder are for includes. Two sources for one stage, sources
-//! that are not UTF-8, and invalid modules are errors.
+//! `jobs.rs` finds the entry points. A module is named after its stage, `vertex.spv`, or if the folder has several entry
+//! points of the stage, after both: `vsShadow.vertex.spv`. With `shader.variants` each permutation has a folder of its
+//! own. Sources that are not UTF-8, and invalid modules are errors.
 
 mod external;
 mod includes;
+mod jobs;
 
 use self::includes::ProjectIncludes;
+use self::jobs::{Job, jobs};
 use crate::artifact::{FileArtifact, FileMetadata};
-use crate::config::{Optimize, Settings};
+use crate::config::{Optimize, Settings, Variant, Variants, is_variant_name};
 use crate::recipe::{Recipe, Suffix};
 use crate::tools::{Tool, Tools};
-use kiln_engine::{ActionContext, Code, Diag, Entry, RelPath, SourceTree, Tree};
+use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree, Tree};
 use kiln_format::spv::Reflection;
 use kiln_shader::{Language, Options, Source, Stage, language_of, stage_of};
+use std::time::Instant;
 
 /// The number of bytes at the start of a source that are read for its `#version`.
 const HEAD: usize = 4 << 10;
@@ -32,7 +35,7 @@ impl Recipe for Shader {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
@@ -45,8 +48,17 @@ impl Recipe for Shader {
     }
 
     fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
-        let stage = output.file_name().strip_suffix(".spv");
-        output.parent().as_ref() == Some(source) && Stage::all().any(|known| Some(known.name()) == stage)
+        let rest = output.as_str().strip_prefix(source.as_str()).and_then(|rest| rest.strip_prefix('/'));
+        let Some(name) = rest.and_then(|rest| rest.strip_suffix(".spv")) else { return false };
+        let name = match name.split_once('/') {
+            Some((variant, name)) if is_variant_name(variant) => name,
+            Some(_) => return false,
+            None => name,
+        };
+        let is_identifier =
+            |name: &str| !name.is_empty() && name.chars().all(|c| c == '_' || c.is_alphanumeric());
+        let (entry, stage) = name.rsplit_once('.').unwrap_or(("main", name));
+        is_identifier(entry) && Stage::all().any(|known| known.name() == stage)
     }
 
     fn reads_other_files(&self) -> bool {
@@ -74,7 +86,8 @@ impl Recipe for Shader {
     fn tools(&self, source: &RelPath, settings: &Settings, tree: &Tree, tools: &Tools) -> Vec<Tool> {
         let mut used = vec![];
         let names = tree.children(source).filter(|entry| entry.file.is_some());
-        for name in names.map(|entry| entry.path.file_name()).filter(|name| stage_of(name).is_some()) {
+        // A file without a stage in its name may have entry points, too.
+        for name in names.map(|entry| entry.path.file_name()) {
             match language_of(name) {
                 Some(Language::Slang) => used.push(Tool::Slangc),
                 Some(Language::Hlsl) => used.push(hlsl_compiler(tools).unwrap_or(Tool::SpirvVal)),
@@ -95,73 +108,42 @@ impl Recipe for Shader {
         settings: &Settings,
         tools: &Tools,
     ) -> Result<Vec<FileArtifact>, Diag> {
+        let jobs = jobs(cx, tools)?;
+        let variants = settings.shader.variants.as_ref().map(Variants::combinations);
         let mut artifacts = vec![];
-        for job in jobs(cx, tools)? {
-            let module = job.compile(cx, settings, tools).and_then(|module| {
-                external::optimize(cx, tools, settings, module).map_err(|diag| diag.path(&job.path))
-            });
-            check_deadline(cx, &job.path)?;
-            let module = module?;
-            job.check(&module)?;
-            let file = format!("{}.spv", job.stage.name());
-            let output = cx.source().join(&file).map_err(|e| Diag::new(Code::Shader, e.to_string()))?;
-            artifacts.push(cx.artifact(&output, FileMetadata::of(&output), &module)?);
+        for variant in variants.unwrap_or_else(|| vec![Variant::default()]) {
+            let defines = defines(settings, &variant);
+            for job in &jobs {
+                let start = Instant::now();
+                let build = Build { job, settings, tools, defines: &defines };
+                let module = build.module(cx).map_err(|diag| in_variant(diag, &variant));
+                check_deadline(cx, &job.path)?;
+                let (module, file) = (module?, variant_file(&variant, &job.output(&jobs)));
+                cx.note(format!("{file}: {:.1} ms", start.elapsed().as_secs_f64() * 1e3));
+                let output = cx.source().join(&file).map_err(|e| Diag::new(Code::Shader, e.to_string()))?;
+                artifacts.push(cx.artifact(&output, FileMetadata::of(&output), &module)?);
+            }
         }
         Ok(artifacts)
     }
 }
 
+/// Returns the path of an output below the folder of the shader.
+fn variant_file(variant: &Variant, file: &str) -> String {
+    if variant.name.is_empty() { file.to_owned() } else { format!("{}/{file}", variant.name) }
+}
+
+/// Names the permutation in an error.
+fn in_variant(mut diag: Diag, variant: &Variant) -> Diag {
+    if !variant.name.is_empty() {
+        diag.message = format!("variant {}: {}", variant.name, diag.message);
+    }
+    diag
+}
+
 /// Returns the external HLSL compiler, if one was found.
 fn hlsl_compiler(tools: &Tools) -> Option<Tool> {
     [Tool::Dxc, Tool::Slangc].into_iter().find(|tool| tools.get(*tool).is_some())
-}
-
-/// One stage of one source.
-struct Job {
-    path: RelPath,
-    language: Language,
-    stage: Stage,
-}
-
-/// Lists the stages to compile, sorted by stage.
-fn jobs(cx: &mut ActionContext<'_>, tools: &Tools) -> Result<Vec<Job>, Diag> {
-    let files: Vec<&Entry> =
-        cx.inputs.list(cx.source())?.into_iter().filter(|entry| entry.file.is_some()).collect();
-    let mut jobs: Vec<Job> = Vec::new();
-    for entry in files {
-        let name = entry.path.file_name();
-        let Some(language) = language_of(name) else { continue };
-        let stages = match stage_of(name) {
-            Some(stage) => vec![stage],
-            None if language == Language::Wgsl => {
-                let text = text(cx, &entry.path)?;
-                let found = tools.wgsl_stages(entry.path.as_str(), &text, cx.inputs.deadline());
-                check_deadline(cx, &entry.path)?;
-                let found = found?;
-                let mut stages: Vec<Stage> = found.into_iter().map(|(stage, _)| stage).collect();
-                stages.sort();
-                stages.dedup();
-                stages
-            }
-            None => continue,
-        };
-        jobs.extend(stages.into_iter().map(|stage| Job { path: entry.path.clone(), language, stage }));
-    }
-    jobs.sort_by(|a, b| (a.stage, &a.path).cmp(&(b.stage, &b.path)));
-    if let Some(pair) = jobs.windows(2).find(|pair| pair[0].stage == pair[1].stage) {
-        let (first, second) = (pair[0].path.file_name(), pair[1].path.file_name());
-        let message =
-            format!("{first} and {second} are both the {} shader of this folder", pair[0].stage.name());
-        return Err(Diag::new(Code::ShaderStageDuplicate, message).hint("remove or rename one of the files"));
-    }
-    if jobs.is_empty() {
-        return Err(Diag::new(
-            Code::ShaderNoStage,
-            "the shader folder contains no file that is named after a stage",
-        )
-        .hint("name the sources vertex.glsl and fragment.glsl, or x.vert and x.frag"));
-    }
-    Ok(jobs)
 }
 
 /// Fails an asset that has exceeded its time limit. The error of the compiler that was killed for it does not name the
@@ -186,30 +168,46 @@ fn decode(path: &RelPath, bytes: Vec<u8>) -> Result<String, Diag> {
     })
 }
 
-impl Job {
-    fn compile(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        tools: &Tools,
-    ) -> Result<Vec<u8>, Diag> {
-        let external = match self.language {
-            Language::Spirv => return cx.inputs.read(&self.path),
-            Language::Slang => Some(tools.require(Tool::Slangc, "Slang").map_err(|d| d.path(&self.path))?),
+/// The compilation of one entry point in one permutation.
+struct Build<'a> {
+    job: &'a Job,
+    settings: &'a Settings,
+    tools: &'a Tools,
+    defines: &'a [(String, String)],
+}
+
+impl Build<'_> {
+    /// Compiles, optimises and checks the module.
+    fn module(&self, cx: &mut ActionContext<'_>) -> Result<Vec<u8>, Diag> {
+        let module = self.compile(cx)?;
+        let module = external::optimize(cx, self.tools, self.settings, module)
+            .map_err(|diag| diag.path(&self.job.path))?;
+        self.check(&module)?;
+        Ok(module)
+    }
+
+    fn compile(&self, cx: &mut ActionContext<'_>) -> Result<Vec<u8>, Diag> {
+        let Build { job, settings, tools, defines } = *self;
+        let external = match job.language {
+            Language::Spirv => return cx.inputs.read(&job.path),
+            Language::Slang => Some(tools.require(Tool::Slangc, "Slang").map_err(|d| d.path(&job.path))?),
             Language::Hlsl => hlsl_compiler(tools).and_then(|tool| tools.get(tool)),
             Language::Glsl | Language::Wgsl => None,
         };
         if let Some(program) = external {
-            return external::compile(cx, self, settings, tools, program);
+            return external::compile(cx, self, program);
         }
-        let text = text(cx, &self.path)?;
-        let source =
-            Source { path: self.path.as_str(), text: &text, language: self.language, stage: self.stage };
-        let defines = defines(settings);
-        let options =
-            Options { target: settings.shader.target, debug: settings.shader.debug, defines: &defines };
+        let text = text(cx, &job.path)?;
+        let source = Source {
+            path: job.path.as_str(),
+            text: &text,
+            language: job.language,
+            stage: job.stage,
+            entry: &job.entry,
+        };
+        let options = Options { target: settings.shader.target, debug: settings.shader.debug, defines };
         let deadline = cx.inputs.deadline();
-        let mut includes = ProjectIncludes::new(cx);
+        let mut includes = ProjectIncludes::new(cx, include_dirs(settings));
         let compiled = tools.compile_shader(&source, &options, &mut includes, deadline);
         if let Some(fault) = includes.fault() {
             return Err(fault);
@@ -221,8 +219,8 @@ impl Job {
             }
         }
         let module = compiled.bytes();
-        if self.language == Language::Hlsl {
-            self.check_hlsl(cx, &module, settings, tools)?;
+        if job.language == Language::Hlsl {
+            self.check_hlsl(cx, &module)?;
         }
         Ok(module)
     }
@@ -230,36 +228,32 @@ impl Job {
     /// Checks that the module is valid and has an entry point of the stage.
     fn check(&self, module: &[u8]) -> Result<(), Diag> {
         let bad = |why: String| {
-            let subject = match self.language {
+            let subject = match self.job.language {
                 Language::Spirv => "the SPIR-V module",
                 _ => "the SPIR-V module of the compiler",
             };
-            Diag::new(Code::ShaderModule, format!("{subject} cannot be used: {why}")).path(&self.path)
+            Diag::new(Code::ShaderModule, format!("{subject} cannot be used: {why}")).path(&self.job.path)
         };
         let found = Reflection::read(module).map_err(|error| bad(error.to_string()))?;
         let stages: Vec<&str> = found.entry_points.iter().map(|entry| entry.stage.name()).collect();
-        if !stages.contains(&self.stage.name()) {
-            let wanted = self.stage.name();
+        if !stages.contains(&self.job.stage.name()) {
+            let wanted = self.job.stage.name();
             return Err(bad(format!("expected a {wanted} entry point, found {}", stages.join(", "))));
         }
         Ok(())
     }
 
     /// Validates a module that glslang compiled from HLSL, because glslang does not legalise HLSL.
-    fn check_hlsl(
-        &self,
-        cx: &mut ActionContext<'_>,
-        module: &[u8],
-        settings: &Settings,
-        tools: &Tools,
-    ) -> Result<(), Diag> {
+    fn check_hlsl(&self, cx: &mut ActionContext<'_>, module: &[u8]) -> Result<(), Diag> {
         const HINT: &str = "install dxc or slangc, which compile HLSL completely";
         let unfit = Reflection::read(module).ok().and_then(|found| found.vulkan_error);
         if let Some(unfit) = unfit {
             let message = format!("glslang cannot compile this HLSL to a SPIR-V module for Vulkan: {unfit}");
-            return Err(Diag::new(Code::ShaderHlsl, message).path(&self.path).hint(HINT));
+            return Err(Diag::new(Code::ShaderHlsl, message).path(&self.job.path).hint(HINT));
         }
-        if external::validate(cx, tools, settings, module).map_err(|d| d.path(&self.path).hint(HINT))? {
+        if external::validate(cx, self.tools, self.settings, module)
+            .map_err(|d| d.path(&self.job.path).hint(HINT))?
+        {
             return Ok(());
         }
         let message = "HLSL was compiled with glslang, which supports only part of the language, and the module was not \
@@ -272,7 +266,16 @@ impl Job {
     }
 }
 
-fn defines(settings: &Settings) -> Vec<(String, String)> {
-    let defines = settings.shader.defines.iter().flat_map(|defines| defines.iter());
-    defines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+/// Returns the macros of the settings and of a permutation, which takes precedence.
+fn defines(settings: &Settings, variant: &Variant) -> Vec<(String, String)> {
+    let is_replaced = |name: &str| variant.defines.iter().any(|(own, _)| own == name);
+    let common = settings.shader.defines.iter().flat_map(|defines| defines.iter());
+    let common = common.filter(|(name, _)| !is_replaced(name));
+    let common = common.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    common.chain(variant.defines.iter().cloned()).collect()
+}
+
+/// Returns the directories of `shader.include`.
+fn include_dirs(settings: &Settings) -> Vec<RelPath> {
+    settings.shader.include.iter().flat_map(|dirs| dirs.iter().cloned()).collect()
 }

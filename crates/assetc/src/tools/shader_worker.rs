@@ -260,7 +260,7 @@ mod tests {
     }
 
     fn compile(workers: &Workers, language: Language) -> Result<Compiled, Diag> {
-        let source = Source { path: "a.vert", text: "", language, stage: Stage::Vertex };
+        let source = Source { path: "a.vert", text: "", language, stage: Stage::Vertex, entry: "main" };
         let options = Options { target: Target::Vulkan1_2, debug: false, defines: &[] };
         workers.compile(&source, &options, &mut Nothing, None)
     }
@@ -303,7 +303,13 @@ mod tests {
     fn deadline_of_an_asset_stops_its_worker() {
         let workers =
             Workers::new("/bin/sh".into(), vec!["-c".into(), "sleep 600".into()], Duration::from_secs(500));
-        let source = Source { path: "a.vert", text: "", language: Language::Glsl, stage: Stage::Vertex };
+        let source = Source {
+            path: "a.vert",
+            text: "",
+            language: Language::Glsl,
+            stage: Stage::Vertex,
+            entry: "main",
+        };
         let options = Options { target: Target::Vulkan1_2, debug: false, defines: &[] };
         let deadline = Instant::now() + Duration::from_millis(100);
         let error = workers.compile(&source, &options, &mut Nothing, Some(deadline)).unwrap_err();

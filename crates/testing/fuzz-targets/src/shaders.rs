@@ -83,7 +83,7 @@ pub(crate) fn wgsl(bytes: &[u8]) {
         Ok(stages) => {
             let options = options(text, &defines);
             for (stage, _) in stages {
-                let source = Source { path: PATH, text, language: Language::Wgsl, stage };
+                let source = Source { path: PATH, text, language: Language::Wgsl, stage, entry: "main" };
                 check(stage, compile_in_worker(&source, &options, &mut OneFile(None), worker));
             }
         }

@@ -5,7 +5,7 @@
 //! compiler could open it. The compiler runs in the directory of the copies with relative paths, so neither messages nor
 //! modules contain the path of the project.
 
-use super::{Job, defines, includes, text};
+use super::{Build, Job, include_dirs, includes, text};
 use crate::config::{Optimize, Settings};
 use crate::tools::{Program, Scratch, Tool, Tools};
 use kiln_engine::{ActionContext, Code, Diag, RelPath};
@@ -19,23 +19,24 @@ const IN: &str = ".in.spv";
 /// Most files that a source may include, directly or not.
 const MAX_FILES: usize = 4096;
 
-/// Compiles a stage with an external compiler.
+/// Compiles an entry point with an external compiler.
 pub(super) fn compile(
     cx: &mut ActionContext<'_>,
-    job: &Job,
-    settings: &Settings,
-    tools: &Tools,
+    build: &Build<'_>,
     program: &Program,
 ) -> Result<Vec<u8>, Diag> {
-    let texts = gather(cx, job)?;
-    let scratch = tools.scratch()?;
+    let job = build.job;
+    let include_dirs = include_dirs(build.settings);
+    let texts = gather(cx, job, &include_dirs)?;
+    let scratch = build.tools.scratch()?;
     for (path, text) in &texts {
         scratch.write(path, text.as_bytes())?;
     }
-    let folder = cx.source().to_string();
+    let folders = std::iter::once(cx.source().to_string()).chain(include_dirs.iter().map(RelPath::to_string));
+    let search = folders.chain([".".to_owned()]).flat_map(|folder| ["-I".to_owned(), folder]);
     let args = match program.name() {
-        "dxc" => dxc(job, &folder, settings),
-        _ => slangc(job, &folder, settings),
+        "dxc" => dxc(build, search),
+        _ => slangc(build, search),
     };
     let done =
         program.run(scratch.dir(), &args, cx.inputs.deadline()).map_err(|diag| diag.path(&job.path))?;
@@ -61,14 +62,20 @@ pub(super) fn compile(
 }
 
 /// Reads a source and all files that it includes or imports, by path.
-fn gather(cx: &mut ActionContext<'_>, job: &Job) -> Result<BTreeMap<RelPath, String>, Diag> {
+fn gather(
+    cx: &mut ActionContext<'_>,
+    job: &Job,
+    include_dirs: &[RelPath],
+) -> Result<BTreeMap<RelPath, String>, Diag> {
     let slang = job.language == Language::Slang;
     let folder = cx.source();
     let mut texts = BTreeMap::from([(job.path.clone(), text(cx, &job.path)?)]);
     let mut queue = VecDeque::from([job.path.clone()]);
     while let Some(from) = queue.pop_front() {
         let beside = from.parent();
-        let dirs = [beside.as_ref(), Some(folder), None];
+        let mut dirs = vec![beside.as_ref(), Some(folder)];
+        dirs.extend(include_dirs.iter().map(Some));
+        dirs.push(None);
         for reference in references(&texts[&from], slang) {
             let names = match reference {
                 Reference::Include(name) => vec![name],
@@ -97,7 +104,8 @@ fn gather(cx: &mut ActionContext<'_>, job: &Job) -> Result<BTreeMap<RelPath, Str
     Ok(texts)
 }
 
-fn slangc(job: &Job, folder: &str, settings: &Settings) -> Vec<String> {
+fn slangc(build: &Build<'_>, search: impl Iterator<Item = String>) -> Vec<String> {
+    let Build { job, settings, .. } = build;
     let (major, minor) = settings.shader.target.spirv();
     let stage = match job.stage {
         Stage::TessControl => "hull",
@@ -114,26 +122,24 @@ fn slangc(job: &Job, folder: &str, settings: &Settings) -> Vec<String> {
         "-profile",
         &profile,
         "-entry",
-        "main",
+        &job.entry,
         "-stage",
         stage,
         "-matrix-layout-row-major",
-        "-I",
-        folder,
-        "-I",
-        ".",
         "-o",
         OUT,
     ];
     let mut args: Vec<String> = fixed.map(str::to_owned).to_vec();
+    args.extend(search);
     if settings.shader.debug {
         args.push("-g".into());
     }
-    args.extend(macros(settings));
+    args.extend(macros(build));
     args
 }
 
-fn dxc(job: &Job, folder: &str, settings: &Settings) -> Vec<String> {
+fn dxc(build: &Build<'_>, search: impl Iterator<Item = String>) -> Vec<String> {
+    let Build { job, settings, .. } = build;
     let profile = match job.stage {
         Stage::Vertex => "vs_6_6",
         Stage::Fragment => "ps_6_6",
@@ -146,18 +152,23 @@ fn dxc(job: &Job, folder: &str, settings: &Settings) -> Vec<String> {
         _ => "lib_6_6",
     };
     let environment = format!("-fspv-target-env={}", settings.shader.target.name());
-    let fixed = ["-spirv", &environment, "-T", profile, "-E", "main", "-I", folder, "-I", ".", "-Fo", OUT];
+    let fixed = ["-spirv", &environment, "-T", profile, "-E", &job.entry, "-Fo", OUT];
     let mut args: Vec<String> = fixed.map(str::to_owned).to_vec();
+    if job.entry != "main" {
+        // The entry point of every module has the same name, whatever it is called in the source.
+        args.push("-fspv-entrypoint-name=main".into());
+    }
+    args.extend(search);
     if settings.shader.debug {
         args.push("-Zi".into());
     }
-    args.extend(macros(settings));
+    args.extend(macros(build));
     args.push(job.path.to_string());
     args
 }
 
-fn macros(settings: &Settings) -> impl Iterator<Item = String> {
-    defines(settings).into_iter().map(|(name, value)| match value.as_str() {
+fn macros(build: &Build<'_>) -> impl Iterator<Item = String> {
+    build.defines.iter().map(|(name, value)| match value.as_str() {
         "" => format!("-D{name}"),
         value => format!("-D{name}={value}"),
     })

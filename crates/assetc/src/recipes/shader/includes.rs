@@ -1,8 +1,8 @@
 //! Resolution of `#include` to files of the project.
 //!
-//! A name in quotes is looked up relative to the including file and then relative to the input directory, a name in angle
-//! brackets relative to the input directory only. Every lookup is a dependency, also one that finds no file. A name that
-//! leads out of the input directory is rejected.
+//! A name in quotes is looked up relative to the including file, then in the directories of `shader.include`, and then
+//! relative to the input directory; a name in angle brackets is not looked up beside the including file. Every lookup is
+//! a dependency, also one that finds no file. A name that leads out of the input directory is rejected.
 
 use super::decode;
 use kiln_engine::{ActionContext, Code, Diag, RelPath};
@@ -11,12 +11,13 @@ use kiln_shader::{Include, Included, Includes};
 /// Resolves includes through the inputs of an action.
 pub(super) struct ProjectIncludes<'c, 'a> {
     cx: &'c mut ActionContext<'a>,
+    include_dirs: Vec<RelPath>,
     fault: Option<Diag>,
 }
 
 impl<'c, 'a> ProjectIncludes<'c, 'a> {
-    pub(super) fn new(cx: &'c mut ActionContext<'a>) -> ProjectIncludes<'c, 'a> {
-        ProjectIncludes { cx, fault: None }
+    pub(super) fn new(cx: &'c mut ActionContext<'a>, include_dirs: Vec<RelPath>) -> ProjectIncludes<'c, 'a> {
+        ProjectIncludes { cx, include_dirs, fault: None }
     }
 
     /// Returns the first error of an include, which the compiler does not report.
@@ -32,7 +33,9 @@ impl Includes for ProjectIncludes<'_, '_> {
         }
         let from = RelPath::new(include.from).ok()?;
         let beside = from.parent();
-        let dirs = if include.system { vec![None] } else { vec![beside.as_ref(), None] };
+        let mut dirs = if include.system { vec![] } else { vec![beside.as_ref()] };
+        dirs.extend(self.include_dirs.iter().map(Some));
+        dirs.push(None);
         match find(self.cx, &from, &dirs, include.name) {
             Ok(found) => found.map(|(path, text)| Included { path: path.to_string(), text }),
             Err(fault) => {
