@@ -264,6 +264,6 @@ mod tests {
     #[test]
     fn attributes_are_blanked_in_place() {
         let text = "a[0];\n[shader(\n\"vertex\")] void f() {} [shader(\"x\"]";
-        assert_eq!(without_shader_attributes(text), "a[0];\n        \n          void f() {} [shader(\"x\"]");
+        assert_eq!(without_shader_attributes(text), "a[0];\n        \n           void f() {} [shader(\"x\"]");
     }
 }
