@@ -23,7 +23,7 @@ pub(super) struct Places {
     first: Vec<u32>,
     /// The vertices, grouped by place.
     grouped: Vec<u32>,
-    /// For each vertex that is the first at its place, the start of its group; then for each the end.
+    /// The start and end of each group, by the first vertex at the place; empty for all other vertices.
     ranges: Vec<(u32, u32)>,
 }
 
