@@ -165,7 +165,7 @@ pub const EXTENSIONS: &[Feature] = &[
     ),
     dropped("KHR_materials_sheen", Code::GltfMaterial, "sheen"),
     dropped("KHR_materials_specular", Code::GltfMaterial, "specular reflectance"),
-    dropped("KHR_materials_transmission", Code::GltfMaterial, "transmission"),
+    dropped("KHR_materials_transmission", Code::GltfMaterial, "transmission; kept by `pak`"),
     dropped("KHR_materials_unlit", Code::GltfMaterial, "unlit shading"),
     dropped("KHR_materials_variants", Code::GltfDataIgnored, "material variants"),
     dropped("KHR_materials_volume", Code::GltfMaterial, "volume absorption"),
