@@ -297,7 +297,7 @@ fn documentation_lists_exactly_the_project_keys() {
 fn documentation_examples_parse_without_warnings() {
     let examples: Vec<&str> =
         DOCUMENT.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(examples.len(), 3);
+    assert_eq!(examples.len(), 4);
     for example in &examples {
         parse(example);
     }
