@@ -4,7 +4,7 @@
 //! surface, and to its attributes (normals, UVs, joint weights) where they change noticeably from one vertex
 //! to the next. UV seams stay closed and stay seams. Where splits of the normal alone would leave nothing to
 //! collapse (a flat-shaded mesh, for example), an LOD that missed its target is tried once more with those
-//! splits passable.
+//! splits passable. A mesh whose source has no normals is then simplified by its positions, from the full mesh.
 //!
 //! In that second attempt a fan around one position would take quadratic time: for each edge and in each pass
 //! the simplifier sums the attribute errors of all vertices at the position. So high-valence positions are
@@ -50,6 +50,9 @@ pub(crate) struct LodSource<'a> {
     pub(crate) skin: Option<&'a [Influences]>,
     /// The instant after which no further LOD is made.
     pub(crate) deadline: Option<Instant>,
+    /// Simplifies by the positions alone where the attributes keep an LOD from its target: the normals are not the
+    /// author's, so the shape is what is left of the source.
+    pub(crate) positions_suffice: bool,
 }
 
 impl LodSource<'_> {
@@ -142,6 +145,8 @@ enum Attempt {
 }
 
 struct Simplifier<'a> {
+    /// The indices of the full mesh.
+    full: &'a [u32],
     surface: &'a LodSource<'a>,
     positions: &'a [Vec3],
     /// For each vertex the first vertex at the same position.
@@ -155,7 +160,7 @@ struct Simplifier<'a> {
 }
 
 impl<'a> Simplifier<'a> {
-    fn new(triangles: Triangles<'_>, surface: &'a LodSource<'a>, error: f32) -> Option<Self> {
+    fn new(triangles: Triangles<'a>, surface: &'a LodSource<'a>, error: f32) -> Option<Self> {
         let count = triangles.vertex_count();
         triangles.expect("positions", surface.positions);
         triangles.expect("normals", surface.normals.unwrap_or(surface.positions));
@@ -170,6 +175,7 @@ impl<'a> Simplifier<'a> {
         }
         let uv_weight = surface.uvs.map_or(0.0, |uvs| uv_weight(triangles, positions, uvs, extent));
         Some(Self {
+            full: triangles.indices(),
             surface,
             positions,
             places,
@@ -232,9 +238,19 @@ impl<'a> Simplifier<'a> {
                 (indices, error) = again;
             }
         }
+        let mut total = so_far + error;
+        if indices.len() > target + target / 10 && self.surface.positions_suffice {
+            let plain = LodSource { normals: None, uvs: None, skin: None, ..*self.surface };
+            let options = SimplifyOptions::ErrorAbsolute;
+            let goal = Goal { target, allowed: self.limit, options, marks: None, turn };
+            let (by_positions, error) = self.run(&plain, self.full, &goal);
+            if by_positions.len() < indices.len() {
+                (indices, total) = (by_positions, error.max(so_far));
+            }
+        }
         let enough = (from.len() as f32 * (1.0 - MIN_REDUCTION)) as usize;
         if indices.len() >= 3 && indices.len() <= enough {
-            Attempt::Level(indices, so_far + error)
+            Attempt::Level(indices, total)
         } else if missed && indices.len() == from.len() {
             Attempt::Stuck
         } else {
@@ -278,7 +294,7 @@ impl<'a> Simplifier<'a> {
     /// edge collapse could do harm, as in scans and other dense meshes, positions suffice, and the LOD takes
     /// half the time and memory.
     fn with_noticeable_attributes(&self, from: &[u32]) -> LodSource<'a> {
-        let LodSource { positions, normals, uvs, skin, deadline } = *self.surface;
+        let LodSource { normals, uvs, skin, .. } = *self.surface;
         let normal = |n: &&[Vec3]| {
             self.noticeable_edges(from, NORMAL_WEIGHT, |a, b| squared_distance(n[a], n[b]))
                 > from.len() / EDGES_PER_EXCEPTION
@@ -293,11 +309,10 @@ impl<'a> Simplifier<'a> {
             }) > 0
         };
         LodSource {
-            positions,
             normals: normals.filter(normal),
             uvs: uvs.filter(uv),
             skin: skin.filter(moves),
-            deadline,
+            ..*self.surface
         }
     }
 
@@ -362,6 +377,7 @@ mod tests {
             uvs: Some(&sample.uvs),
             skin: None,
             deadline: None,
+            positions_suffice: false,
         };
         let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
         chain(triangles, &surface, ratios, error, &|indices| indices.to_vec())
@@ -489,7 +505,14 @@ mod tests {
         let uvs: Vec<_> = sample.positions.iter().map(|p| [p[0], p[1] + strip(p)]).collect();
         let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
         let count = |normals, uvs, skin| {
-            let surface = LodSource { positions: &sample.positions, normals, uvs, skin, deadline: None };
+            let surface = LodSource {
+                positions: &sample.positions,
+                normals,
+                uvs,
+                skin,
+                deadline: None,
+                positions_suffice: false,
+            };
             let level = chain(triangles, &surface, &[0.01], 0.01, &|i| i.to_vec()).remove(0);
             level.indices.iter().filter(|&&v| inside(&sample.positions[v as usize])).count()
         };
@@ -508,6 +531,7 @@ mod tests {
                 uvs: Some(&sample.uvs),
                 skin,
                 deadline: None,
+                positions_suffice: false,
             };
             let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
             !Simplifier::new(triangles, &surface, DEFAULT_ERROR)

@@ -121,6 +121,7 @@ impl WorkMesh<'_> {
             uvs: self.uvs.as_deref(),
             skin: self.skin.as_deref(),
             deadline: options.deadline,
+            positions_suffice: self.flat_normals,
         };
         match options.lock_border {
             true => simplify::chain_inside_border(triangles, &source, ratios, options.lod_error, finish),

@@ -29,6 +29,7 @@ impl WorkMesh<'_> {
             uvs: self.uvs.as_deref(),
             skin: None,
             deadline: options.deadline,
+            positions_suffice: false,
         };
         let mut ratio = STEP;
         while ratio >= MIN_RATIO {

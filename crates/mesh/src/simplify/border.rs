@@ -52,8 +52,14 @@ mod tests {
         let sample = mirrored_sheet(32);
         let count = sample.positions.len();
         let triangles = Triangles::new(&sample.indices, count).unwrap();
-        let source =
-            LodSource { positions: &sample.positions, normals: None, uvs: None, skin: None, deadline: None };
+        let source = LodSource {
+            positions: &sample.positions,
+            normals: None,
+            uvs: None,
+            skin: None,
+            deadline: None,
+            positions_suffice: false,
+        };
         let levels = chain_inside_border(triangles, &source, &halves(3), 0.05, &|level| level.to_vec());
         let mut before = triangles.len();
         for level in &levels {
