@@ -107,7 +107,7 @@ pub(crate) fn glslang(bytes: &[u8], language: Language) {
     let number = usize::from(stage.wrapping_sub(b'a')) % Stage::all().count();
     let stage = Stage::all().nth(number).expect("there are more");
     let defines = [("QUALITY".to_owned(), "2".to_owned())];
-    let source = Source { path: PATH, text, language, stage };
+    let source = Source { path: PATH, text, language, stage, entry: "main" };
     let options = options(text, &defines);
     with_worker(|worker| {
         check(stage, compile_in_worker(&source, &options, &mut OneFile(included), worker));
@@ -155,7 +155,8 @@ impl Channel for AnyResponses<'_> {
 
 /// Makes requests to a worker with arbitrary responses: each returns a result or an error.
 pub(crate) fn responses(bytes: &[u8]) {
-    let source = Source { path: PATH, text: "", language: Language::Wgsl, stage: Stage::Vertex };
+    let source =
+        Source { path: PATH, text: "", language: Language::Wgsl, stage: Stage::Vertex, entry: "main" };
     let options = options("", &[]);
     let _ = black_box(compile_in_worker(&source, &options, &mut OneFile(Some("")), &mut AnyResponses(bytes)));
     let _ = black_box(wgsl_stages_in_worker(PATH, "", &mut AnyResponses(bytes)));
