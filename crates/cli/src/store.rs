@@ -7,6 +7,7 @@
 //! results of a server that only an untrusted project names are stored in a separate directory that no other project reads:
 //! the operator of that server could have forged them.
 
+mod dependencies;
 mod server;
 
 use crate::environment::Var;
@@ -198,7 +199,7 @@ impl CacheLocation {
     ///
     /// A warning with the reason that the directory cannot be used; the build continues without a cache.
     pub fn open(&self, tool: &str) -> Result<Store, Diag> {
-        let build = format!("{tool} {}", env!("CARGO_PKG_VERSION"));
+        let build = dependencies::build_identity(tool);
         // The parent directory gets its CACHEDIR.TAG before it contains anything.
         if let Some(parent) = &self.parent {
             Store::open(parent, build.as_str())?;
