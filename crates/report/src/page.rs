@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn escapes_title() {
-        let page = page("</title><script>{{data}}", &Json::Null, Blobs::default());
+        let page = page("</title><script>{{data}}", &Json::Null, Blobs::default(), false);
         assert!(page.contains("&lt;/title&gt;&lt;script&gt;{{data}}"));
         assert_eq!(page.matches("<title>").count(), 1);
     }
