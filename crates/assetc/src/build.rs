@@ -2,18 +2,19 @@
 
 use crate::artifact::FileMetadata;
 use crate::budget::{self, Budget};
-use crate::config::{Manifest, Resolver, Roots};
+use crate::config::{Manifest, OnFailure, Resolver, Roots};
 use crate::explain::no_source;
-use crate::link::{ManifestSink, rows};
-use crate::output::{JOURNAL, LINK, PACK, at_root, journal_path};
+use crate::failures;
+use crate::link::{self, ManifestSink, rows};
+use crate::output::{JOURNAL, RESERVED, at_root, journal_path};
 use crate::pack::{self, PackSink, Packed};
 use crate::plan::{Planned, Versions, plan};
 use crate::skipped;
 use crate::tools::Tools;
 use kiln_engine::fs::Log;
 use kiln_engine::{
-    Code, Diag, DirectorySink, Event, Events, Fs, Journal, Limits, Metadata, Outcome, PlacedArtifact, Plan,
-    Real, Records, RelPath, Severity, Shard, SourceTree, State, Store, Tree, run,
+    Code, Diag, DirectorySink, Event, Events, Fs, Journal, Limits, Outcome, PlacedArtifact, Plan, Real,
+    Records, RelPath, Severity, Shard, SourceTree, State, Store, Tree, cancelled, run,
 };
 use kiln_format::by_path;
 use rayon::prelude::*;
@@ -38,6 +39,8 @@ pub(crate) struct Request<'a> {
     pub(crate) overwrite: bool,
     /// The files that the manifest lists.
     pub(crate) manifest: Manifest,
+    /// The treatment of the manifest by a build with failures.
+    pub(crate) manifest_on_failure: OnFailure,
     /// Writes a pack after the build.
     pub(crate) pack: bool,
     /// The build cache that other outputs and machines share.
@@ -167,17 +170,9 @@ impl Request<'_> {
 
 /// Returns the artifacts that the journal records for sources outside a plan.
 fn recorded_artifacts(records: &Records, planned: &Planned<'_>) -> Vec<PlacedArtifact<FileMetadata>> {
-    let selected: HashSet<&str> = planned.sources().map(RelPath::as_str).collect();
-    let others = records.names().into_iter().filter(|name| ![LINK, PACK].contains(name));
-    let outputs = others
-        .filter(|name| !selected.contains(name))
-        .filter_map(|name| records.get(name))
-        .flat_map(|record| record.outputs);
-    let placed = outputs.filter_map(|output| {
-        let (name, metadata) = (RelPath::new(&*output.path).ok()?, FileMetadata::decode(&output.metadata)?);
-        Some(PlacedArtifact { name, hash: output.hash, metadata })
-    });
-    placed.collect()
+    let selected: HashSet<&str> = planned.sources().map(RelPath::as_str).chain(RESERVED).collect();
+    let others = records.names().into_iter().filter(|name| !selected.contains(name));
+    others.filter_map(|name| records.get(name)).flat_map(|record| PlacedArtifact::recorded(&record)).collect()
 }
 
 /// Brings an output up to date with its sources.
@@ -205,7 +200,7 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     request.select(&mut planned, &src_tree)?;
     let complete = src_tree.problems.iter().all(|p| p.severity() < Severity::Error);
     let keep: Vec<&str> =
-        [LINK, PACK].into_iter().chain(planned.conflicts.iter().map(|(s, _)| s.as_str())).collect();
+        RESERVED.into_iter().chain(planned.conflicts.iter().map(|(s, _)| s.as_str())).collect();
     let run_plan = Plan {
         force: request.force,
         verify: request.verify,
@@ -220,12 +215,13 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     let outcomes = run(sources, &sink, &mut journal, &planned.assets, &keep, run_plan)
         .map_err(|diag| diag.or_path(JOURNAL))?;
 
+    let cancelled = cancelled(&outcomes);
     let artifacts = outcomes.iter().flat_map(|outcome| &outcome.artifacts);
     let others = match request.only {
         Some(_) => recorded_artifacts(journal.records(), &planned),
         None => vec![],
     };
-    let rows = rows(artifacts.clone().chain(&others), request.manifest);
+    let mut rows = rows(artifacts.clone().chain(&others), request.manifest);
     let names = artifacts.filter(|_| request.verify).map(|artifact| &artifact.name).collect::<Vec<_>>();
     let broken = pool.install(|| verify(&out, &names));
     let skipped =
@@ -240,15 +236,47 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     if request.shard.is_none() {
         report.problems.extend(budget::exceeded(request.budgets, journal.records(), &out));
     }
-    if report.is_ok() && request.shard.is_none() {
+    let cancelled = cancelled.or_else(|| {
+        let message = "interrupted: all assets are built and kept; the pack was not written";
+        let is_left = request.pack && report.is_ok() && request.shard.is_none();
+        (is_left && request.events.is_cancelled()).then(|| Diag::new(Code::Cancelled, message))
+    });
+    report.problems.extend(cancelled.clone());
+    if request.shard.is_none() {
         let (verify, overwrite) = (request.verify, request.overwrite);
         let manifest = ManifestSink { out: &out, tree: &out_tree, verify, overwrite };
-        report.refs = Some(manifest.write(&rows, &mut journal)?);
-        if request.pack {
-            report.packed = Some(PackSink { roots, out: &out, verify, overwrite }.write(&mut journal)?);
+        if report.is_ok() {
+            report.refs = Some(manifest.write(&rows, &mut journal)?);
+            if request.pack {
+                report.packed = Some(PackSink { roots, out: &out, verify, overwrite }.write(&mut journal)?);
+            }
+        } else if request.manifest_on_failure == OnFailure::Update {
+            let kept = kept_artifacts(&journal, &report, &out);
+            link::extend(&mut rows, kept.iter(), request.manifest);
+            match manifest.write(&rows, &mut journal) {
+                Ok(refs) => report.refs = Some(refs),
+                Err(error) => report.problems.push(error),
+            }
         }
     }
-    Ok(report)
+    failures::record(&mut journal, &report, request.is_whole())
+        .map_err(|e| at_root(Code::JournalUnwritable, &roots.output.join(JOURNAL), &e))?;
+    cancelled.map_or(Ok(report), Err)
+}
+
+/// Returns the artifacts of earlier builds that are still in the output although their source failed or could not be
+/// read.
+fn kept_artifacts(
+    journal: &Journal,
+    report: &BuildReport,
+    out: &dyn Fs,
+) -> Vec<PlacedArtifact<FileMetadata>> {
+    let done = report.assets.iter().filter(|asset| !matches!(asset.state, State::Failed(_)));
+    let done: HashSet<&str> = done.map(|asset| asset.source.as_str()).chain(RESERVED).collect();
+    let records = journal.records();
+    let kept = records.names().into_iter().filter(|name| !done.contains(name));
+    let artifacts = kept.filter_map(|name| records.get(name)).flat_map(|r| PlacedArtifact::recorded(&r));
+    artifacts.filter(|artifact| out.stamp(&artifact.name).is_ok_and(|stamp| stamp.is_some())).collect()
 }
 
 /// Creates the output directory and locks it for this build.

@@ -189,6 +189,7 @@ impl<'a> Build<'a> {
             verify: self.verify,
             overwrite: self.overwrite,
             manifest: self.config.manifest(),
+            manifest_on_failure: self.config.manifest_on_failure(),
             pack: self.pack || self.config.pack(),
             cache: self.cache,
             shard: self.shard,

@@ -2,7 +2,7 @@
 //!
 //! Every file of a known format must be valid by itself and consistent with the files it refers to. In an output
 //! directory that still has its journal, every output must also have the bytes that were written, and a file of a known
-//! format that no build wrote is reported.
+//! format that no build wrote is reported, as is every source that failed in the last build.
 //!
 //! A single runtime file is compared with the journal and with the files it refers to, if it is inside an output
 //! directory; elsewhere it is checked by itself.
@@ -10,6 +10,7 @@
 //! A subdirectory with a journal of its own is another output with a check of its own. Of the pack beside it only the
 //! structure is checked.
 
+use crate::failures;
 use crate::info::renamed;
 use crate::output::{JOURNAL, at_root};
 use crate::runtime::RuntimeFiles;
@@ -74,6 +75,7 @@ pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<CheckReport, Diag> {
         .collect();
 
     let mut problems: Vec<Diag> = runtime.problems.clone();
+    problems.extend(failures::problems(records));
     problems
         .par_extend(files.par_iter().flat_map_iter(|path| check_file(&runtime, path, written.get(*path))));
     if path.join(JOURNAL).is_file() && (records.is_truncated() || records.is_empty()) {

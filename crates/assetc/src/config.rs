@@ -68,6 +68,7 @@ pub struct Config {
     exclude: Vec<SourceGlob>,
     embed: Vec<SourceGlob>,
     budgets: Vec<Budget>,
+    manifest_on_failure: OnFailure,
     /// Paths of external programs, by name.
     tools: Vec<(String, Text)>,
     cache: CacheSettings,
@@ -110,6 +111,16 @@ pub enum Manifest {
     All,
 }
 
+/// The treatment of the manifest by a build in which a source failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnFailure {
+    /// The manifest is written and describes the output as it is: a failed source keeps the rows of its last build.
+    Update,
+    /// The manifest of the last build without failures stays.
+    Keep,
+}
+
 impl Config {
     /// Returns the built-in defaults, for a project without a configuration file.
     pub fn built_in(project: &Path) -> Config {
@@ -123,6 +134,7 @@ impl Config {
             preset: None,
             manifest: Manifest::Textures,
             exclude: Vec::new(),
+            manifest_on_failure: OnFailure::Update,
             embed: Vec::new(),
             budgets: Vec::new(),
             tools: Vec::new(),
@@ -248,6 +260,11 @@ impl Config {
     /// Returns the limits on the size of the output.
     pub fn budgets(&self) -> &[Budget] {
         &self.budgets
+    }
+
+    /// Returns the treatment of the manifest by a build with failures.
+    pub fn manifest_on_failure(&self) -> OnFailure {
+        self.manifest_on_failure
     }
 
     /// Returns the path of an external program, if the file names it and the project is trusted.

@@ -1,7 +1,7 @@
 //! `--dry-run`: determines what a build would compile and remove, without writing anything.
 
 use crate::build::Request;
-use crate::output::{JOURNAL, LINK, PACK, at_root};
+use crate::output::{JOURNAL, RESERVED, at_root};
 use crate::plan::{Versions, plan};
 use crate::runtime::read_records;
 use kiln_engine::stale::{Verdict, judge};
@@ -74,7 +74,7 @@ pub(crate) fn dry_run(request: &Request<'_>) -> Result<DryRun, Diag> {
 fn orphans(records: &Records, sources: &HashSet<&str>) -> Vec<String> {
     let outputs = |name: &&str| records.get(name).map(|record| record.outputs).unwrap_or_default();
     let (kept, gone): (Vec<&str>, Vec<&str>) =
-        records.names().into_iter().partition(|name| sources.contains(name) || [LINK, PACK].contains(name));
+        records.names().into_iter().partition(|name| sources.contains(name) || RESERVED.contains(name));
     let live: HashSet<String> =
         kept.iter().flat_map(outputs).map(|output| output.path.into_owned()).collect();
     let removed = gone.iter().flat_map(outputs).map(|output| output.path.into_owned());

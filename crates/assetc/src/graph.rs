@@ -4,7 +4,7 @@
 //! journal, so it shows the dependencies of an actual build and not those that the configuration suggests.
 
 use crate::config::Roots;
-use crate::output::{LINK, PACK};
+use crate::output::RESERVED;
 use crate::runtime::read_records;
 use kiln_engine::record::Seen;
 use kiln_engine::{Code, Diag};
@@ -49,7 +49,7 @@ pub fn graph(roots: &Roots, about: Option<&str>, waiting: &dyn Fn()) -> Result<G
             .hint("run a build first"));
     }
     let mut nodes = Vec::new();
-    for name in records.names().into_iter().filter(|name| ![LINK, PACK].contains(name)) {
+    for name in records.names().into_iter().filter(|name| !RESERVED.contains(name)) {
         let Some(record) = records.get(name) else { continue };
         let inputs = record.inputs.iter().map(|input| (input.path.to_string(), access(input.seen)));
         let node = GraphNode {

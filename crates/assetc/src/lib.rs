@@ -60,6 +60,7 @@ pub mod depfile;
 mod dry_run;
 mod explain;
 pub mod extract;
+mod failures;
 mod graph;
 pub mod info;
 mod link;

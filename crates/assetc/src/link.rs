@@ -47,6 +47,17 @@ pub(crate) fn rows<'a>(
     rows
 }
 
+/// Adds the rows of further artifacts whose paths have none yet: those of failed sources, whose files are still in the
+/// output, but which the artifacts of this build take precedence over.
+pub(crate) fn extend<'a>(
+    rows: &mut Vec<ManifestRow>,
+    artifacts: impl Iterator<Item = &'a PlacedArtifact<FileMetadata>> + Clone,
+    manifest: Manifest,
+) {
+    let mut listed: HashSet<RelPath> = rows.iter().map(|row| row.path.clone()).collect();
+    rows.extend(self::rows(artifacts, manifest).into_iter().filter(|row| listed.insert(row.path.clone())));
+}
+
 /// The sink of the manifest in an output directory.
 pub(crate) struct ManifestSink<'a> {
     /// The output directory of the manifest.

@@ -13,6 +13,12 @@ pub(crate) const LINK: &str = "//manifest";
 /// The key of the pack in the journal.
 pub(crate) const PACK: &str = "//pack";
 
+/// The key of the failures of the last build in the journal.
+pub(crate) const FAILURES: &str = "//failures";
+
+/// The records of the journal that belong to no source.
+pub(crate) const RESERVED: [&str; 3] = [LINK, PACK, FAILURES];
+
 pub(crate) fn journal_path() -> RelPath {
     RelPath::new(JOURNAL).expect("a plain name")
 }

@@ -253,6 +253,7 @@ impl Watch<'_> {
             force: false,
             verify: false,
             manifest: config.manifest(),
+            manifest_on_failure: config.manifest_on_failure(),
             pack: self.pack || config.pack(),
             overwrite: self.overwrite,
             cache: self.cache,

@@ -21,6 +21,7 @@
 mod cache_client;
 pub mod diagnostics;
 pub mod environment;
+pub mod interrupt;
 pub mod limits;
 pub mod manual;
 pub mod progress;

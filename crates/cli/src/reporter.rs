@@ -2,6 +2,7 @@
 
 use crate::diagnostics::{DiagnosticArgs, Diagnostics, MessageFormat};
 use crate::guarded;
+use crate::interrupt;
 use crate::progress::Verbosity;
 use crate::render;
 use crate::terminal::{Color, Out, Style, write_error};
@@ -166,7 +167,8 @@ impl Reporter {
                 }
                 say(diag);
             }
-            code
+            let is_cancelled = diags.iter().any(|diag| diag.code == Code::Cancelled);
+            interrupt::exit_code().filter(|_| is_cancelled).unwrap_or(code)
         });
         let code = if code == OK && self.diagnostics.denied() > 0 { FAILED } else { code };
         if !self.json {

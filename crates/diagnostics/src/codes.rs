@@ -128,7 +128,7 @@ codes! {
         PathNotUtf8 = "path-not-utf8", Warning, "The file name is not UTF-8, so the file was ignored; rename it.";
         PathNotPortable = "path-not-portable", Warning, "The file name is invalid on some platforms, so the file was ignored; rename it.";
         ActionPanicked = "action-panicked", Error, "An internal error in Kiln while it processed this source; please report it with the file. Other sources are not affected.";
-        Cancelled = "cancelled", Error, "A program that uses Kiln as a library cancelled the run; finished results are kept.";
+        Cancelled = "cancelled", Error, "The run was interrupted by Ctrl-C, `SIGTERM`, or a program that uses Kiln as a library; finished results are kept. Run the command again to build the others.";
         ActionLost = "action-lost", Error, "An internal error in Kiln: an action ended without a result; please report it.";
     }
     "The cache", "See [the cache](cache.md)." {
@@ -314,6 +314,7 @@ codes! {
         CheckMissing = "check-missing", Error, "An output file is missing; build again.";
         CheckOrphan = "check-orphan", Error, "No source of the project writes this runtime file; remove it, or keep it outside the output.";
         CheckJournal = "check-journal", Error, "`.assetc-cache` is damaged or truncated, so outputs cannot be compared with it; build again.";
+        CheckBuildFailed = "check-build-failed", Error, "The last build failed for this source, or was interrupted, so outputs are missing or those of an earlier build; correct the source and build again.";
         ManifestMissingFile = "manifest-missing-file", Error, "The manifest lists a file that does not exist; build again.";
         ManifestWrongHash = "manifest-wrong-hash", Error, "A manifest entry has a hash that does not match its path; build again.";
         ManifestAmbiguousHash = "manifest-ambiguous-hash", Error, "Two manifest entries have the same hash; rename one of the sources and build again.";

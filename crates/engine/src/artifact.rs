@@ -1,6 +1,7 @@
 //! Artifacts: the results of actions, with metadata that is typed for the tool and opaque bytes for the engine.
 
-use crate::fs::Staged;
+use crate::fs::{Staged, Stamp};
+use crate::record::{Output, Record};
 use crate::remote::Blob;
 use crate::shared_results::WorkKey;
 use crate::wire::{Reader, Writer};
@@ -65,4 +66,17 @@ pub struct PlacedArtifact<M> {
     pub hash: Hash,
     /// The metadata of the tool.
     pub metadata: M,
+}
+
+impl<M: Metadata> PlacedArtifact<M> {
+    /// Returns the artifact of a recorded output; `None` if another version of the tool wrote the metadata.
+    pub(crate) fn of(output: &Output<'_>) -> Option<PlacedArtifact<M>> {
+        let (name, metadata) = (RelPath::new(&*output.path).ok()?, M::decode(&output.metadata)?);
+        Some(PlacedArtifact { name, hash: output.hash, metadata })
+    }
+
+    /// Returns the artifacts that an action had published when it was recorded, without those that were only intended.
+    pub fn recorded(record: &Record<'_>) -> Vec<PlacedArtifact<M>> {
+        record.outputs.iter().filter(|o| o.stamp != Stamp::NONE).filter_map(PlacedArtifact::of).collect()
+    }
 }

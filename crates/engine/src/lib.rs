@@ -87,6 +87,7 @@ pub mod shared_results;
 pub mod sink;
 pub mod stale;
 pub mod store;
+pub mod temporary;
 mod walk;
 pub mod wire;
 
@@ -104,7 +105,7 @@ pub use kiln_diagnostics::{
     is_unprintable, nearest, printable,
 };
 pub use real::Real;
-pub use run::{Event, Events, Outcome, Plan, State, run};
+pub use run::{Event, Events, Outcome, Plan, State, cancelled, run};
 pub use shard::Shard;
 pub use shared_results::{SharedResult, WorkKey};
 pub use sink::{DirectorySink, Sink};

@@ -6,9 +6,10 @@
 
 use crate::fs::{Fill, Fs, Log, LogGuard, Occupant, Staged, Stamp, Tree};
 use crate::lock::{LockMode, open_locked};
-use crate::publish::{Durability, publish, publish_batch};
+use crate::publish::{Durability, publish_batch};
+use crate::temporary::TemporaryFile;
 use crate::{Hash, RelPath, regular_file, walk};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -82,9 +83,7 @@ impl Real {
     /// # Errors
     /// If the file cannot be created.
     pub fn temporary_file(&self) -> io::Result<TemporaryFile> {
-        let path = self.temporary();
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-        Ok(TemporaryFile { path, file })
+        TemporaryFile::create(self.temporary())
     }
 
     /// Opens a regular file whose canonical path is inside the root.
@@ -116,7 +115,7 @@ impl Real {
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;
         }
-        if let Err(error) = fs::rename(&pending.path, &target) {
+        if let Err(error) = pending.rename(&target) {
             if !fs::symlink_metadata(&target).is_ok_and(|meta| meta.is_dir()) {
                 return Err(error);
             }
@@ -126,7 +125,7 @@ impl Real {
                 return Err(io::Error::new(io::ErrorKind::IsADirectory, why));
             }
             remove_empty_dirs(&target)?;
-            fs::rename(&pending.path, &target)?;
+            pending.rename(&target)?;
         }
         Ok(walk::stamp(&fs::symlink_metadata(&target)?))
     }
@@ -149,34 +148,6 @@ fn remove_empty_dirs(dir: &Path) -> io::Result<()> {
         remove_empty_dirs(&entry?.path())?;
     }
     fs::remove_dir(dir)
-}
-
-/// A file under a temporary name, removed when dropped.
-pub struct TemporaryFile {
-    path: PathBuf,
-    file: File,
-}
-
-impl TemporaryFile {
-    /// Returns the open file.
-    pub fn file(&self) -> &File {
-        &self.file
-    }
-
-    /// Publishes the complete file under a path in its directory; a file or a link at that path is replaced.
-    ///
-    /// # Errors
-    /// If the file cannot be flushed or renamed. Then the temporary file is removed and the target is as it was.
-    pub fn publish(self, target: &Path, durability: Durability) -> io::Result<()> {
-        publish(&self.file, durability, || fs::rename(&self.path, target))
-    }
-}
-
-impl Drop for TemporaryFile {
-    fn drop(&mut self) {
-        // After a rename no file has this name.
-        let _ = fs::remove_file(&self.path);
-    }
 }
 
 impl Fs for Real {
@@ -319,16 +290,11 @@ impl Log for RealLog {
     }
 
     fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&self.temporary)?;
+        let mut pending = TemporaryFile::create(self.temporary.clone())?;
         // The new file is locked before the rename, so that the lock has no gap.
-        file.lock()?;
-        let rename = || fs::rename(&self.temporary, &self.path);
-        let written = file.write_all(bytes);
-        if let Err(error) = written.and_then(|()| publish(&file, Durability::Durable, rename)) {
-            let _ = fs::remove_file(&self.temporary);
-            return Err(error);
-        }
-        self.file = file;
+        pending.file.lock()?;
+        pending.file.write_all(bytes)?;
+        self.file = pending.publish_open(&self.path, Durability::Durable)?;
         Ok(())
     }
 }
@@ -364,6 +330,7 @@ fn ignore_not_found(result: io::Result<()>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::publish::publish;
 
     fn path(path: &str) -> RelPath {
         RelPath::new(path).unwrap()

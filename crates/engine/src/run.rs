@@ -10,7 +10,7 @@ mod publisher;
 mod scheduler;
 
 use crate::action::Action;
-use crate::artifact::{Metadata, PlacedArtifact};
+use crate::artifact::PlacedArtifact;
 use crate::inputs::SourceTree;
 use crate::journal::{Journal, Records};
 use crate::record::{Output, Record};
@@ -63,8 +63,8 @@ pub enum Event<'a> {
 pub trait Events: Sync {
     /// Receives an event.
     fn on(&self, event: Event<'_>);
-    /// Returns whether the run is cancelled: actions in flight are finished and recorded, no other starts, and the run returns
-    /// the error `cancelled`.
+    /// Returns whether the run is cancelled: actions in flight are finished and recorded, no other starts, and the others
+    /// fail with the error `cancelled`.
     fn is_cancelled(&self) -> bool {
         false
     }
@@ -138,7 +138,8 @@ impl<'a> Plan<'a> {
 /// in `keep` belong to the tool and are not changed. Returns one outcome for each action, in order.
 ///
 /// # Errors
-/// `journal-unwritable`, or `cancelled` if [`Events::is_cancelled`] is true. The error of an action is in its outcome.
+/// `journal-unwritable`. The error of an action is in its outcome; that of an action that did not start because
+/// [`Events::is_cancelled`] was true is `cancelled` (see [`cancelled`]).
 pub fn run<A: Action>(
     sources: SourceTree<'_>,
     sink: &dyn Sink,
@@ -190,11 +191,26 @@ pub fn run<A: Action>(
     for (index, outcome) in scheduler.into_outcomes() {
         outcomes[index] = outcome;
     }
-    journal.compact().map_err(|e| unwritable(journal, &e))?;
     if plan.events.is_cancelled() {
-        return Err(Diag::new(Code::Cancelled, "the run was cancelled before everything was built"));
+        let is_lost = |state: &State| matches!(state, State::Failed(error) if error.code == Code::ActionLost);
+        for outcome in outcomes.iter_mut().filter(|outcome| is_lost(&outcome.state)) {
+            let error = Diag::new(Code::Cancelled, "the run was cancelled before the action started");
+            outcome.state = State::Failed(error.into());
+        }
     }
+    journal.compact().map_err(|e| unwritable(journal, &e))?;
     Ok(outcomes)
+}
+
+/// Returns the error `cancelled` if the run was cancelled before all actions had run, with the numbers of actions that were
+/// finished and that are left.
+pub fn cancelled<M>(outcomes: &[Outcome<M>]) -> Option<Diag> {
+    let is_left = |o: &&Outcome<M>| matches!(&o.state, State::Failed(error) if error.code == Code::Cancelled);
+    let is_done = |o: &&Outcome<M>| matches!(o.state, State::Built(_) | State::Fetched(_));
+    let (done, left) = (outcomes.iter().filter(is_done).count(), outcomes.iter().filter(is_left).count());
+    let assets = |n: usize| format!("{n} {}", if n == 1 { "asset" } else { "assets" });
+    let message = format!("interrupted: {} built and kept, {left} left", assets(done));
+    (left > 0).then(|| Diag::new(Code::Cancelled, message).hint("run the command again to build the others"))
 }
 
 /// Returns the record of a link step if it is up to date: its fingerprint and inputs are unchanged, and `find` finds its
@@ -248,7 +264,7 @@ fn verdicts<A: Action>(
             return stale(RebuildReason::Forced);
         }
         // Only another version of the tool writes metadata that cannot be read, and it has another fingerprint.
-        let artifacts = record.outputs.iter().map(placed).collect::<Option<Vec<_>>>();
+        let artifacts = record.outputs.iter().map(PlacedArtifact::of).collect::<Option<Vec<_>>>();
         let warnings = record.warnings.clone();
         let find = |output: &Output<'_>| sink.find(output, plan.verify, out);
         match judge(sources, action.fingerprint(), record, src, find) {
@@ -263,11 +279,6 @@ fn verdicts<A: Action>(
         }
     };
     actions.par_iter().map_init(Default::default, judge_one).collect()
-}
-
-fn placed<M: Metadata>(output: &Output<'_>) -> Option<PlacedArtifact<M>> {
-    let (name, metadata) = (RelPath::new(&*output.path).ok()?, M::decode(&output.metadata)?);
-    Some(PlacedArtifact { name, hash: output.hash, metadata })
 }
 
 /// Removes the artifacts of deleted sources, unless another source has an artifact of the same name.

@@ -563,9 +563,11 @@ fn cancelled_run_keeps_finished_results() {
     const ALL: usize = 50;
     let names: Vec<String> = (0..ALL).map(|n| format!("{n:02}")).collect();
     let p = Project::new(&names.iter().map(|name| (name.as_str(), "text")).collect::<Vec<_>>());
-    let error = p.build_before(&CancelAfter(10.into())).err().unwrap();
+    let outcomes = p.build_before(&CancelAfter(10.into())).unwrap();
+    let error = kiln_engine::cancelled(&outcomes).unwrap();
     assert_eq!(error.code, Code::Cancelled);
     let done = p.outputs().len();
+    assert_eq!(error.message, format!("interrupted: {done} assets built and kept, {} left", ALL - done));
     assert!((10..=12).contains(&done), "ten, and the actions in flight on two threads: {done}");
     assert_eq!(p.built().0.len(), ALL - done, "the next run does the rest");
     assert_eq!(p.outputs(), p.clean());

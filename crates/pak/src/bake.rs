@@ -27,7 +27,7 @@ use crate::PakBuf;
 use bake_paths::BakePaths;
 use kiln_engine::{
     Code, Diag, Event, Events, Fs, Inputs, Journal, Limits, Plan as Run, Real, RebuildReason, RelPath,
-    Severity, Shard, SourceTree, State, Store as Shared, Tree, run,
+    Severity, Shard, SourceTree, State, Store as Shared, Tree, cancelled, run,
 };
 use payload::NodeAction;
 use plan::{Plan, Recipe};
@@ -322,6 +322,7 @@ impl<'a> Bake<'a> {
             ..Run::new(&pool)
         };
         let outcomes = run(sources, &sink, journal, &actions, &[LINK], how)?;
+        let cancelled = cancelled(&outcomes);
 
         let mut payloads =
             pool.install(|| link::plan_payloads(plan, &|payload| sink.stage_payload(payload)))?;
@@ -335,13 +336,14 @@ impl<'a> Bake<'a> {
                 State::Built(reason) => (Some(reason), false),
                 State::Fetched(reason) => (Some(reason), true),
                 State::Failed(error) => {
-                    errors.push(*error);
+                    errors.extend(Some(*error).filter(|error| error.code != Code::Cancelled));
                     continue;
                 }
             };
             assets.push(BakedAsset { name: node.name.to_string(), reason, fetched });
         }
         assets.sort_by(|a, b| a.name.cmp(&b.name));
+        errors.extend(cancelled);
         if !errors.is_empty() {
             sink.write_partial(plan, &payloads);
             warnings.extend(errors);

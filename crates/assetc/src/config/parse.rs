@@ -10,7 +10,7 @@ use kiln_engine::{Code, Diag};
 use super::resolve::{Layers, Rule};
 use super::settings::{KEYS, Overlay, SECTIONS};
 use super::source_globs::SourceGlob;
-use super::{Config, Manifest, Preset};
+use super::{Config, Manifest, OnFailure, Preset};
 use crate::budget::{self, Budget};
 use kiln_config::nodes::{bad, boolean, entries, text, unknown_key};
 use kiln_config::user::TOOLS;
@@ -20,8 +20,19 @@ use kiln_engine::store::settings::parse_size;
 
 /// The keys of the top level, in the order of the documentation.
 pub(super) const TOP: &[&str] = &[
-    "input", "output", "pack", "preset", "manifest", "exclude", "embed", "budget", "tools", "cache",
-    "default", "presets",
+    "input",
+    "output",
+    "pack",
+    "preset",
+    "manifest",
+    "manifest_on_failure",
+    "exclude",
+    "embed",
+    "budget",
+    "tools",
+    "cache",
+    "default",
+    "presets",
 ];
 
 pub(super) fn parse(text: &str, name: &str) -> Result<Config, Diag> {
@@ -49,6 +60,7 @@ impl Reader<'_> {
                 "pack" => config.pack = boolean(entry)?,
                 "preset" => config.preset = Some(text(entry, place, "the name of a preset")?),
                 "manifest" => config.manifest = manifest(entry)?,
+                "manifest_on_failure" => config.manifest_on_failure = on_failure(entry)?,
                 "exclude" => config.exclude = self.globs(entry, place, SourceGlob::exclude)?,
                 "embed" => config.embed = self.globs(entry, place, SourceGlob::new)?,
                 "budget" => {
@@ -299,5 +311,13 @@ fn manifest(entry: &Entry) -> Result<Manifest, Diag> {
         Value::Scalar(scalar) if scalar.text == "textures" => Ok(Manifest::Textures),
         Value::Scalar(scalar) if scalar.text == "all" => Ok(Manifest::All),
         _ => Err(bad(&entry.node, &entry.key, "`textures`, `all`")),
+    }
+}
+
+fn on_failure(entry: &Entry) -> Result<OnFailure, Diag> {
+    match &entry.node.value {
+        Value::Scalar(scalar) if scalar.text == "update" => Ok(OnFailure::Update),
+        Value::Scalar(scalar) if scalar.text == "keep" => Ok(OnFailure::Keep),
+        _ => Err(bad(&entry.node, &entry.key, "`update`, `keep`")),
     }
 }

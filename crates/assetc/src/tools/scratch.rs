@@ -1,9 +1,10 @@
 //! Temporary directories for external programs, removed on drop.
 
+use kiln_engine::temporary::TemporaryPath;
 use kiln_engine::{Code, Diag, RelPath};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Most names that are tried for a new directory.
@@ -12,7 +13,7 @@ const TRIES: u64 = 1000;
 /// A temporary directory, removed on drop.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    dir: PathBuf,
+    dir: TemporaryPath,
 }
 
 impl Scratch {
@@ -23,8 +24,8 @@ impl Scratch {
         for _ in 0..TRIES {
             let name = format!("kiln-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
             let dir = parent.join(name);
-            match fs::create_dir(&dir) {
-                Ok(()) => return Ok(Scratch { dir }),
+            match TemporaryPath::directory(dir) {
+                Ok(dir) => return Ok(Scratch { dir }),
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => last = e,
                 Err(e) => {
                     last = e;
@@ -37,26 +38,19 @@ impl Scratch {
 
     /// Returns the path of the directory.
     pub(crate) fn dir(&self) -> &Path {
-        &self.dir
+        self.dir.path()
     }
 
     /// Writes a file, and the directories above it.
     pub(crate) fn write(&self, path: &RelPath, bytes: &[u8]) -> Result<(), Diag> {
-        let file = path.below(&self.dir);
+        let file = path.below(self.dir());
         let made = file.parent().map_or(Ok(()), fs::create_dir_all);
-        made.and_then(|()| fs::write(&file, bytes)).map_err(|e| broken(&self.dir, &e))
+        made.and_then(|()| fs::write(&file, bytes)).map_err(|e| broken(self.dir(), &e))
     }
 
     /// Reads a file; `None` if there is none.
     pub(crate) fn read(&self, name: &str) -> Option<Vec<u8>> {
-        fs::read(self.dir.join(name)).ok()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A directory that cannot be removed is left to the cleanup of the system's temporary directory.
-        let _ = fs::remove_dir_all(&self.dir);
+        fs::read(self.dir().join(name)).ok()
     }
 }
 

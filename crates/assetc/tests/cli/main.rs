@@ -13,9 +13,11 @@ mod determinism;
 mod diagnostics;
 mod edit_sequences;
 mod embed;
+mod failed_builds;
 mod fbx;
 mod fonts;
 mod hdr;
+mod interrupts;
 #[path = "../../../cli/tests/json_schema/validate.rs"]
 mod json_schema;
 mod kills;

@@ -184,8 +184,9 @@ fn pack_is_written_beside_the_output() {
 }
 
 #[test]
-fn failed_build_keeps_old_pack_and_manifest() {
+fn manifest_on_failure_keep_keeps_old_pack_and_manifest() {
     let p = Project::new();
+    p.write("assetc.yml", "manifest: all\nmanifest_on_failure: keep\n");
     p.write("assets/a.png", test_image(4, 4, 1)).write("assets/b.png", test_image(4, 4, 2));
     p.run(&["-q", "--pack"]).expect(0);
     let (pack, manifest) = (p.read("runtime.hpack"), p.read("runtime/assets.hman"));

@@ -1,9 +1,10 @@
 //! The staging area of a bake: finished payloads in one temporary file, in order of completion, so that memory holds only
 //! the payloads in flight.
 
+use kiln_engine::Real;
 use kiln_engine::fs::Fill;
-use kiln_engine::real::{Real, TemporaryFile};
 use kiln_engine::remote::Blob;
+use kiln_engine::temporary::TemporaryFile;
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -3,6 +3,8 @@
 #[path = "../../../assetc/tests/untrusted_server/forge.rs"]
 #[allow(dead_code, reason = "the tests of assetc use the other items")]
 mod forge;
+#[cfg(unix)]
+mod interrupts;
 #[path = "../../../cli/tests/json_schema/validate.rs"]
 mod json_schema;
 mod ownership;

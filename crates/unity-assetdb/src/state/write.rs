@@ -2,7 +2,7 @@
 
 use super::pages::PAGE;
 use super::{HEADER, Header, Record, SECTIONS, Section};
-use kiln_engine::real::TemporaryFile;
+use kiln_engine::temporary::TemporaryFile;
 use std::io::{self, Seek, SeekFrom, Write};
 
 /// The size of the write buffer in bytes.

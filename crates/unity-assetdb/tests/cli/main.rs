@@ -7,6 +7,8 @@ mod daily;
 mod diagnostics;
 mod edit;
 mod integrations;
+#[cfg(unix)]
+mod interrupts;
 #[path = "../../../cli/tests/json_schema/validate.rs"]
 mod json_schema;
 mod names;

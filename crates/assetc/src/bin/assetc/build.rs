@@ -4,6 +4,7 @@ use super::inspect::source_path;
 use super::{BuildArgs, Session, depfile, dry_run, stats};
 use ::assetc::config::Roots;
 use ::assetc::{AssetReport, Build, BuildReport, MANIFEST};
+use kiln_cli::interrupt::{self, InterruptibleEvents};
 use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::reporter::{FAILED, OK};
 use kiln_cli::store::Sources;
@@ -16,6 +17,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
     if args.list_presets {
         return list_presets(session);
     }
+    interrupt::handle("finished assets are kept; run the build again to continue");
     let start = Instant::now();
     let (config, roots) = session.project()?;
     let home = std::env::home_dir();
@@ -47,6 +49,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
     }
     let progress = Progress::new(session.reporter.verbosity, session.reporter.color);
     let timed = stats::Timed::new(&progress);
+    let events = InterruptibleEvents::new(&timed);
     let limits = args.limits.over(*user.limits());
     let mut build = Build::new(&config)
         .preset(session.preset.as_deref())
@@ -61,7 +64,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
         .shard(args.shard)
         .only(selected.as_deref())
         .limits(limits)
-        .events(&timed);
+        .events(&events);
     if let Some(jobs) = args.jobs {
         build = build.jobs(jobs.into());
     }
@@ -180,7 +183,10 @@ pub(super) fn summary(
         ));
     }
     if !report.is_ok() && shard.is_none() {
-        out.line("the manifest and the pack were not updated");
+        out.line(match report.refs {
+            Some(_) => "failed sources keep the outputs of their last build; the pack was not updated",
+            None => "the manifest and the pack were not updated",
+        });
     }
 }
 

@@ -74,6 +74,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Graph { path }) => inspect::graph(session, path.as_deref()),
         Some(Command::Manual(manual)) => manual.run(&session.reporter, Cli::command()),
         Some(Command::ServeShaders { memory }) => {
+            kiln_cli::interrupt::ignore();
             let served = serve_shaders(io::stdin(), io::stdout(), memory);
             served.map(|()| OK).map_err(|e| Diag::new(Code::ShaderCompiler, e.to_string()))
         }

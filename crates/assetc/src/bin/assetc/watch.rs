@@ -12,7 +12,7 @@ use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::reporter::OK;
 use kiln_cli::store::{self, Sources};
 use kiln_cli::terminal::stdout_is_closed;
-use kiln_engine::{Code, Diag, Json, Severity, State};
+use kiln_engine::{Code, Diag, Json, Severity, State, temporary};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -87,7 +87,10 @@ pub(super) fn watch(session: &Session, args: WatchArgs) -> Result<u8, Diag> {
             result?;
             session.reporter.note("stopped");
         }
-        None => session.reporter.note("stopped during a build; the next build resumes from there"),
+        None => {
+            temporary::remove_all();
+            session.reporter.note("stopped during a build; the next build resumes from there");
+        }
     }
     Ok(OK)
 }

@@ -1,12 +1,15 @@
 //! The `pak bake` command.
 
 use ::pak::bake::{Bake, BakeError, Baked};
+use kiln_cli::interrupt::{self, InterruptibleEvents};
 use kiln_cli::limits::LimitArgs;
 use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::reporter::{FAILED, OK, Reporter};
 use kiln_cli::store::Sources;
 use kiln_cli::{render, store, user};
+use kiln_engine::{Code, Diag, Json, Shard, Store};
 use kiln_engine::{Diag, Json, Shard, Store};
+use std::path::PathBuf;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -24,6 +27,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn bake(reporter: &Reporter, args: &Args) -> Result<u8, Diag> {
+    interrupt::handle("the pak was not changed; results in the build cache are kept");
     let start = Instant::now();
     let root = args.dir.as_deref().or_else(|| args.toml.parent()).unwrap_or(Path::new(""));
     reporter.diagnostics.set_path_bases(&[root]);
@@ -39,8 +43,9 @@ pub(super) fn bake(reporter: &Reporter, args: &Args) -> Result<u8, Diag> {
         }
     });
     let progress = Progress::new(reporter.verbosity, reporter.color);
+    let events = InterruptibleEvents::new(&progress);
     let mut bake = Bake::new(&*args.toml, &*args.pak).force(args.no_cache);
-    bake = bake.overwrite(args.overwrite).events(&progress);
+    bake = bake.overwrite(args.overwrite).events(&events);
     bake = bake.limits(args.limits.over(*user.limits()));
     if let Some(dir) = &args.dir {
         bake = bake.dir(&**dir);
@@ -89,7 +94,8 @@ fn failed(reporter: &Reporter, args: &Args, error: &BakeError) -> Result<u8, Dia
     } else if reporter.verbosity > Verbosity::Quiet && args.pak.exists() {
         reporter.summary().line(&format!("{} was not changed", args.pak.display()));
     }
-    Ok(FAILED)
+    let is_cancelled = error.problems.iter().any(|problem| problem.code == Code::Cancelled);
+    Ok(interrupt::exit_code().filter(|_| is_cancelled).unwrap_or(FAILED))
 }
 
 fn summary(reporter: &Reporter, args: &Args, baked: &Baked, start: Instant) {

@@ -7,6 +7,7 @@
 
 use super::{damaged, open};
 use ::pak::{Entry, Kind, Pak, PakBuf};
+use kiln_cli::interrupt;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::reporter::{FAILED, OK, Reporter};
@@ -15,6 +16,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 pub(super) fn extract(reporter: &Reporter, path: &Path, dir: &Path, keys: &[String]) -> Result<u8, Diag> {
+    interrupt::handle("the files that were written are complete and kept");
     let pak = open(path)?;
     for key in keys {
         if pak.find(key).is_none() {

@@ -9,7 +9,7 @@ use crate::state::{
     SubRec, TargetRec, UseRec, mtime_ns, name_hash,
 };
 use kiln_engine::Real;
-use kiln_engine::real::TemporaryFile;
+use kiln_engine::temporary::TemporaryFile;
 use kiln_format::assetdb::{self, RowType, SubAssetRow};
 use rayon::slice::ParallelSliceMut;
 use std::io::{self, Write};

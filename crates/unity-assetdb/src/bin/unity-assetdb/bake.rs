@@ -7,6 +7,7 @@ use ::unity_assetdb::bake::{
 };
 use ::unity_assetdb::index::Index;
 use ::unity_assetdb::query::duplicates::duplicate_guid;
+use kiln_cli::interrupt;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::reporter::{FAILED, FATAL, OK};
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 const REDRAW: Duration = Duration::from_millis(80);
 
 pub(super) fn bake(session: &Session, args: &BakeArgs) -> Result<u8, Failure> {
+    interrupt::handle("the index of the last bake was not changed");
     let root = session.root()?;
     let out_dir = session.out_dir(&root);
     let timing = std::env::var_os("UNITY_ASSETDB_TIMING").is_some();

@@ -1,0 +1,114 @@
+//! `SIGINT` and `SIGTERM` at many moments of a build: the exit code names the signal, no temporary file is left, finished
+//! assets are kept, and the next build equals a clean build.
+#![cfg(unix)]
+
+use crate::project::{Project, png, test_image};
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const SIGNALS: [(&str, i32); 2] = [("INT", 130), ("TERM", 143)];
+
+fn send(child: &Child, signal: &str) {
+    Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).output().unwrap();
+}
+
+fn spawn(p: &Project, args: &[&str]) -> Child {
+    p.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Returns temporary files in the output directory and beside it.
+fn leftovers(p: &Project) -> Vec<String> {
+    let mut names = Vec::new();
+    for dir in ["", "runtime"] {
+        let Ok(listing) = fs::read_dir(p.path(dir)) else { continue };
+        names.extend(listing.map(|entry| entry.unwrap().file_name().into_string().unwrap()));
+    }
+    names.retain(|name| name.starts_with(".kiln"));
+    names
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn interrupted_builds_keep_finished_assets_and_leave_no_temporary_files() {
+    const ASSETS: usize = 120;
+    let p = Project::new();
+    for n in 0..ASSETS {
+        p.write(&format!("assets/{n}.png"), test_image(48, 48, n as u32));
+    }
+    let start = Instant::now();
+    p.run(&["-q", "--pack"]).expect(0);
+    let whole = start.elapsed();
+    let (runtime, pack): (BTreeMap<_, _>, _) = (p.tree("runtime"), p.read("runtime.hpack"));
+
+    let (mut interrupted, mut moments) = (0, 0);
+    for moment in 0..24 {
+        let (signal, code) = SIGNALS[moment % 2];
+        p.remove("runtime").remove("runtime.hpack");
+        let child = spawn(&p, &["--pack"]);
+        std::thread::sleep(whole.mul_f64(moment as f64 / 24.0));
+        send(&child, signal);
+        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+        let stderr = text(&stderr);
+        // Before the handler is installed, the signal ends the process.
+        let Some(exit) = status.code() else { continue };
+        assert!(leftovers(&p).is_empty(), "{signal} at {moment}: {:?}", leftovers(&p));
+        moments += 1;
+        if exit == 0 {
+            assert!(p.tree("runtime") == runtime && p.read("runtime.hpack") == pack, "{moment}: {stderr}");
+            p.run(&["-q"]).expect(0);
+            continue;
+        }
+        assert_eq!(exit, code, "{signal} at {moment}: {stderr}");
+        assert!(stderr.contains("interrupted: "), "{stderr}");
+        for (path, bytes) in p.tree("runtime").iter().filter(|(path, _)| *path != "assets.hman") {
+            assert!(runtime.get(path) == Some(bytes), "{path} is incomplete");
+        }
+        let kept: Option<usize> =
+            stderr.split("interrupted: ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
+        if p.exists("runtime/.assetc-cache") && kept.is_some() {
+            interrupted += 1;
+            let checked = p.run(&["check"]).expect(1);
+            assert!(checked.stdout.contains("the last build was interrupted"), "{checked:?}");
+            assert_eq!(checked.stdout.matches("FAIL").count(), 1, "the manifest is consistent: {checked:?}");
+        }
+        let (built, cached) = p.build();
+        assert_eq!(built + cached, ASSETS);
+        if let Some(kept) = kept {
+            assert_eq!(cached, kept, "{stderr}");
+        }
+        assert!(p.tree("runtime") == runtime, "{signal} at {moment}");
+        p.run(&["-q", "check"]).expect(0);
+        p.run(&["-q", "--pack"]).expect(0);
+    }
+    assert!(interrupted > 3 && moments > interrupted, "{interrupted} of {moments} builds were interrupted");
+}
+
+/// A second signal, like the end of the grace period, drops the action in flight.
+#[test]
+fn second_interrupt_drops_the_action_in_flight() {
+    let p = Project::new();
+    let noise: Vec<u8> =
+        (0..2048u32 * 2048 * 3).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    p.write("assetc.yml", "default:\n  texture:\n    quality: high\n");
+    p.write("assets/large.png", png(2048, 2048, png::ColorType::Rgb, &noise));
+    for (signal, code) in SIGNALS {
+        let child = spawn(&p, &["-j", "1"]);
+        while !p.exists("runtime/.assetc-cache") {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        send(&child, signal);
+        std::thread::sleep(Duration::from_millis(50));
+        send(&child, signal);
+        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+        assert_eq!(status.code(), Some(code), "{}", text(&stderr));
+        assert!(text(&stderr).contains("interrupted: finished assets are kept"), "{}", text(&stderr));
+        assert!(leftovers(&p).is_empty(), "{:?}", leftovers(&p));
+        assert!(!p.exists("runtime/large.ktx2"));
+    }
+}

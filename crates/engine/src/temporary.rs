@@ -1,0 +1,164 @@
+//! Temporary files and directories: removed when they are dropped, or all at once when the process is interrupted.
+//!
+//! A process that ends by [`std::process::exit`] drops nothing. So every temporary path is in a registry of the process,
+//! from which [`remove_all`] removes what is left. A killed process leaves its files to the sweep of the next run.
+
+use crate::publish::{Durability, publish};
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The temporary paths of this process.
+struct Registry {
+    /// True after [`remove_all`]: no path can be created any more.
+    is_closed: bool,
+    paths: BTreeMap<PathBuf, Kind>,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    File,
+    Directory,
+}
+
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { is_closed: false, paths: BTreeMap::new() });
+
+fn registry() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the temporary files and directories of this process, and lets it create no others: for a process that is about
+/// to exit while other threads still work.
+pub fn remove_all() {
+    let mut registry = registry();
+    registry.is_closed = true;
+    std::mem::take(&mut registry.paths).iter().for_each(|(path, kind)| remove(path, *kind));
+}
+
+fn remove(path: &Path, kind: Kind) {
+    // What cannot be removed is left to the sweep of the next run, or to the cleanup of the system's temporary directory.
+    let _ = match kind {
+        Kind::File => fs::remove_file(path),
+        Kind::Directory => fs::remove_dir_all(path),
+    };
+}
+
+/// A temporary file or directory, removed when dropped unless it was renamed.
+#[derive(Debug)]
+pub struct TemporaryPath {
+    path: PathBuf,
+}
+
+impl TemporaryPath {
+    fn create<T>(
+        path: PathBuf,
+        kind: Kind,
+        create: impl FnOnce(&Path) -> io::Result<T>,
+    ) -> io::Result<(TemporaryPath, T)> {
+        // Locked while the file is created, so that none appears after `remove_all`.
+        let mut registry = registry();
+        if registry.is_closed {
+            return Err(io::Error::other("the process was interrupted"));
+        }
+        let created = create(&path)?;
+        registry.paths.insert(path.clone(), kind);
+        Ok((TemporaryPath { path }, created))
+    }
+
+    /// Creates a directory.
+    ///
+    /// # Errors
+    /// If the path exists, or the directory cannot be created.
+    pub fn directory(path: PathBuf) -> io::Result<TemporaryPath> {
+        TemporaryPath::create(path, Kind::Directory, |path| fs::create_dir(path)).map(|(path, ())| path)
+    }
+
+    /// Returns the path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Renames the file or directory; it is no longer temporary then.
+    pub(crate) fn rename(&self, target: &Path) -> io::Result<()> {
+        fs::rename(&self.path, target)?;
+        registry().paths.remove(&self.path);
+        Ok(())
+    }
+}
+
+impl Drop for TemporaryPath {
+    fn drop(&mut self) {
+        // The guard must not be held while a large directory is removed.
+        let kind = registry().paths.remove(&self.path);
+        if let Some(kind) = kind {
+            remove(&self.path, kind);
+        }
+    }
+}
+
+/// A file under a temporary name, removed when dropped.
+pub struct TemporaryFile {
+    path: TemporaryPath,
+    pub(crate) file: File,
+}
+
+impl TemporaryFile {
+    /// Creates a file for reading and writing.
+    ///
+    /// # Errors
+    /// If the path exists, or the file cannot be created.
+    pub(crate) fn create(path: PathBuf) -> io::Result<TemporaryFile> {
+        let create = |path: &Path| OpenOptions::new().read(true).write(true).create_new(true).open(path);
+        let (path, file) = TemporaryPath::create(path, Kind::File, create)?;
+        Ok(TemporaryFile { path, file })
+    }
+
+    /// Returns the open file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Publishes the complete file under a path in its directory; a file or a link at that path is replaced.
+    ///
+    /// # Errors
+    /// If the file cannot be flushed or renamed. Then the temporary file is removed and the target is as it was.
+    pub fn publish(self, target: &Path, durability: Durability) -> io::Result<()> {
+        publish(&self.file, durability, || self.rename(target))
+    }
+
+    /// Renames the file, which is not flushed.
+    pub(crate) fn rename(&self, target: &Path) -> io::Result<()> {
+        self.path.rename(target)
+    }
+
+    /// Publishes the file like [`publish`](Self::publish), and returns it open.
+    pub(crate) fn publish_open(self, target: &Path, durability: Durability) -> io::Result<File> {
+        publish(&self.file, durability, || self.rename(target))?;
+        Ok(self.file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn removes_files_and_directories_unless_renamed() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let directory = TemporaryPath::directory(at("directory")).unwrap();
+        fs::write(at("directory/file"), "x").unwrap();
+        let (dropped, kept) =
+            (TemporaryFile::create(at("dropped")).unwrap(), TemporaryFile::create(at("kept")).unwrap());
+        kept.publish(&at("renamed"), Durability::Verified).unwrap();
+        // A new file with the temporary name belongs to somebody else.
+        fs::write(at("kept"), "foreign").unwrap();
+        drop((directory, dropped));
+        let mut names: Vec<_> =
+            fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["kept", "renamed"]);
+    }
+}
