@@ -8,8 +8,6 @@ use kiln_cli::reporter::{FAILED, OK, Reporter};
 use kiln_cli::store::Sources;
 use kiln_cli::{render, store, user};
 use kiln_engine::{Code, Diag, Json, Shard, Store};
-use kiln_engine::{Diag, Json, Shard, Store};
-use std::path::PathBuf;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
