@@ -75,7 +75,8 @@ pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<CheckReport, Diag> {
         .collect();
 
     let mut problems: Vec<Diag> = runtime.problems.clone();
-    problems.extend(failures::problems(records));
+    // The state of the last build is no property of a single file.
+    problems.extend(failures::problems(records).filter(|_| path.is_dir()));
     problems
         .par_extend(files.par_iter().flat_map_iter(|path| check_file(&runtime, path, written.get(*path))));
     if path.join(JOURNAL).is_file() && (records.is_truncated() || records.is_empty()) {
