@@ -1,6 +1,6 @@
 //! Read access to a set of runtime files: an output directory, a pack, or a single file.
 
-use crate::output::{JOURNAL, at_root, journal_path};
+use crate::output::{FAILURES, JOURNAL, at_root, journal_path};
 use crate::pack;
 use kiln_engine::{Code, Diag, Fs, Real, Records, RelPath, regular_file};
 use kiln_format::hpack::{self, Toc};
@@ -147,7 +147,9 @@ impl RuntimeFiles {
     /// Returns the warnings of the build that wrote an output directory, by source; none for a pack or a single file.
     pub fn warnings(&self) -> Vec<Diag> {
         let Ok(records) = &self.records else { return vec![] };
-        let all = records.names().into_iter().filter_map(|name| Some((name, records.get(name)?)));
+        // The record of failures has errors, not warnings.
+        let names = records.names().into_iter().filter(|name| *name != FAILURES);
+        let all = names.filter_map(|name| Some((name, records.get(name)?)));
         all.flat_map(|(name, record)| record.warnings.into_iter().map(move |warning| warning.or_path(name)))
             .collect()
     }
