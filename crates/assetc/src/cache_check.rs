@@ -6,6 +6,7 @@
 //! those.
 
 use crate::artifact::{FileMetadata, TextureReference};
+use crate::config::Settings;
 use crate::recipe::Recipe;
 use kiln_engine::{CacheEntry, PlacedArtifact, Rejected, RelPath};
 use kiln_format::hman::{Colorspace, ManifestKind};
@@ -22,6 +23,7 @@ use std::collections::HashSet;
 pub(crate) fn check(
     recipe: &dyn Recipe,
     source: &RelPath,
+    settings: &Settings,
     entry: &mut CacheEntry<'_, FileMetadata>,
 ) -> Result<(), Rejected> {
     let reject = |why: String| Err(Rejected(why));
@@ -75,8 +77,9 @@ pub(crate) fn check(
                 }
             }
         }
-        let follows =
-            |texture: &TextureReference| entry.inputs().any(|(input, _)| recipe.refers_to(input, texture));
+        let follows = |texture: &TextureReference| {
+            entry.inputs().any(|(input, _)| recipe.refers_to(input, texture, settings))
+        };
         expected.references =
             metadata.references.iter().filter(|texture| follows(texture)).cloned().collect();
         if expected != *metadata {

@@ -14,6 +14,7 @@ mod resolve;
 mod roots;
 mod settings;
 mod source_globs;
+mod source_roles;
 pub mod trust;
 mod values;
 
@@ -31,11 +32,12 @@ pub use settings::{
     Settings, ShaderSettings, TextureSettings,
 };
 pub use source_globs::SourceSelection;
+pub use source_roles::SourceRoles;
 pub(crate) use values::is_variant_name;
 pub use values::{
-    AlphaCutoff, BlockFormat, Bounded, Characters, Conflict, Cubic, Defines, DistanceField, IncludeDirs,
-    Index, Lambda, LodCount, LutDepth, Mips, Optimize, Pixels, Quality, RelativeError, Supercompress,
-    Tangents, Target, Variant, Variants,
+    AlphaCutoff, BlockFormat, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth,
+    DistanceField, IncludeDirs, Index, Lambda, LodCount, LutDepth, Mips, Optimize, Pixels, Precompressed,
+    Quality, RelativeError, Suffixes, Supercompress, Tangents, Target, TextureKind, Variant, Variants, Wrap,
 };
 
 use kiln_config::nodes::Text;
@@ -319,12 +321,13 @@ impl Config {
     pub fn resolver(&self, preset: Option<&Preset>) -> Resolver {
         let layers = preset.map(|preset| (preset.name(), &preset.layers));
         let own = preset.iter().flat_map(|preset| &preset.exclude);
-        Resolver {
+        let resolver = Resolver {
             file: self.name.clone(),
             exclude: self.exclude.iter().chain(own).cloned().collect(),
             embed: self.embed.clone(),
             ..Resolver::new(&self.base, layers)
-        }
+        };
+        resolver.with_roles()
     }
 }
 

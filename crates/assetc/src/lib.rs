@@ -74,6 +74,7 @@ mod recipes;
 mod runtime;
 mod skipped;
 pub mod stats;
+mod texture_role;
 pub mod tools;
 pub mod watch;
 

@@ -53,7 +53,7 @@ impl Action for PlannedAsset<'_> {
     }
 
     fn check_cached(&self, entry: &mut CacheEntry<'_, FileMetadata>) -> Result<(), Rejected> {
-        cache_check::check(self.recipe, &self.source, entry)
+        cache_check::check(self.recipe, &self.source, &self.resolved.settings, entry)
     }
 }
 
@@ -69,7 +69,8 @@ pub struct Planned<'t> {
     pub unclaimed: Vec<RelPath>,
     /// Warnings about globs of the configuration that match nothing.
     pub unmatched: Vec<Diag>,
-    /// Files that are skipped because this build of `assetc` lacks the feature that reads them, each with a warning.
+    /// Files that are skipped with a warning: this build of `assetc` lacks the feature that reads them, or another source
+    /// with the same output has precedence.
     pub unread: Vec<(RelPath, Diag)>,
 }
 
@@ -127,6 +128,7 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Ve
             claimed.insert(entry.path.as_str());
         }
         let resolved = selection.resolve(entry.path.as_str());
+        let recipe = recipe.with_settings(&entry.path, &resolved.settings).unwrap_or(recipe);
         let mut fingerprint = fingerprints.of(recipe, &resolved);
         let used = recipe.tools(&entry.path, &resolved.settings, tree, tools);
         if !used.is_empty() {
@@ -146,13 +148,17 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Ve
     });
     let mut writers: Vec<Writer> = writers.collect();
     writers.sort();
+    let shadowed = remove_shadowed(&assets, &mut writers);
     let mut conflicts = conflicts(&assets, &writers);
     let mut kept = Vec::with_capacity(assets.len() - conflicts.len());
     let mut refused = Vec::with_capacity(conflicts.len());
     for (index, asset) in assets.into_iter().enumerate() {
         match conflicts.remove(&index) {
             Some(diag) => refused.push((asset.source, diag)),
-            None => kept.push(asset),
+            None => match shadowed.get(&index) {
+                Some(warning) => unread.push((asset.source, warning.clone())),
+                None => kept.push(asset),
+            },
         }
     }
     let unmatched = selection.unmatched();
@@ -166,6 +172,25 @@ struct Writer {
     folded: String,
     output: RelPath,
     index: usize,
+}
+
+/// Removes the writers that [yield](Recipe::yields_to_others) to another writer of the same output; returns a warning for
+/// each.
+fn remove_shadowed(assets: &[PlannedAsset<'_>], writers: &mut Vec<Writer>) -> BTreeMap<usize, Diag> {
+    let yields = |index: usize| assets[index].recipe.yields_to_others(&assets[index].source);
+    let mut shadowed = BTreeMap::new();
+    for group in writers.chunk_by(|a, b| a.folded == b.folded).filter(|group| group.len() > 1) {
+        let Some(kept) = group.iter().find(|writer| !yields(writer.index)) else { continue };
+        let kept = &assets[kept.index].source;
+        for writer in group.iter().filter(|writer| yields(writer.index)) {
+            let message = format!("the source is left out, because {kept} also writes {}", writer.output);
+            let source = &assets[writer.index].source;
+            let hint = format!("exclude: [\"{source}\"] in assetc.yml removes the warning");
+            shadowed.insert(writer.index, Diag::new(Code::SourceShadowed, message).path(source).hint(hint));
+        }
+    }
+    writers.retain(|writer| !shadowed.contains_key(&writer.index));
+    shadowed
 }
 
 /// Finds sources that write the same path, or of which one needs a directory where the other writes a file. All of
@@ -218,7 +243,8 @@ impl Fingerprints {
         let settings = &resolved.settings;
         // The settings are kept alive with the fingerprint, so that no other settings can have their address.
         let entry = self.0.entry((recipe.name(), Arc::as_ptr(settings))).or_insert_with(|| {
-            let text = settings.canonical(recipe.sections());
+            let roles = if recipe.depends_on_roles() { settings.roles.digest() } else { String::new() };
+            let text = settings.canonical(recipe.sections()) + &roles;
             (settings.clone(), format!("{} {}\n{text}", recipe.name(), recipe.version()).into())
         });
         entry.1.clone()

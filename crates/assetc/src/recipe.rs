@@ -15,12 +15,22 @@ pub(crate) trait Recipe: Sync {
     /// Returns the sections of `assetc.yml` that the recipe uses. Their values are part of the fingerprint.
     fn sections(&self) -> &'static [&'static str];
 
+    /// Returns whether the result depends on the settings of other sources ([`Settings::roles`]).
+    fn depends_on_roles(&self) -> bool {
+        false
+    }
+
     /// Returns the version of the recipe. A new version rebuilds the sources of this recipe only; it is needed when the
     /// same source and settings give different bytes than before.
     fn version(&self) -> u32;
 
     /// Returns whether a file, or a directory as a whole, is a source of this recipe, by the suffix of its name.
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool;
+
+    /// Returns the recipe that compiles the source with these settings, if it is another one.
+    fn with_settings(&self, _source: &RelPath, _settings: &Settings) -> Option<&'static dyn Recipe> {
+        None
+    }
 
     /// Returns the path of the main output, or of the directory of all outputs; `None` if the name leaves no stem.
     fn output(&self, source: &RelPath) -> Option<RelPath>;
@@ -47,6 +57,12 @@ pub(crate) trait Recipe: Sync {
         false
     }
 
+    /// Returns whether the source is left out, with a warning, if another one has the same output: a layered document
+    /// often lies beside the image that was exported from it.
+    fn yields_to_others(&self, _source: &RelPath) -> bool {
+        false
+    }
+
     /// Returns whether outputs are copies of their sources.
     fn copies(&self) -> bool {
         false
@@ -63,7 +79,7 @@ pub(crate) trait Recipe: Sync {
     }
 
     /// Returns whether an artifact can refer to a texture because the action read `input`, which is a source of its own.
-    fn refers_to(&self, _input: &RelPath, _texture: &TextureReference) -> bool {
+    fn refers_to(&self, _input: &RelPath, _texture: &TextureReference, _: &Settings) -> bool {
         false
     }
 

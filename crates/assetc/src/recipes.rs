@@ -8,6 +8,7 @@ mod hdr;
 mod lut;
 mod material;
 mod mesh;
+mod precompressed;
 mod shader;
 mod texture;
 
@@ -25,6 +26,7 @@ use kiln_texture::Mode;
 use lut::Lut;
 use material::Material;
 use mesh::Mesh;
+use precompressed::Precompressed;
 use shader::Shader;
 use texture::Texture;
 
@@ -44,6 +46,7 @@ pub(crate) static RECIPES: &[&dyn Recipe] = &[
     &Texture(Mode::Normal),
     &Texture(Mode::Grayscale),
     &Texture(Mode::Color),
+    &Precompressed,
     &Embed,
 ];
 
@@ -103,7 +106,9 @@ mod tests {
         check("wall.x.png", "color", "wall.x.ktx2");
         check("WALL.N.PNG", "normal", "WALL.N.ktx2");
         check("n.png", "color", "n.ktx2");
-        for ext in ["jpg", "jpeg", "tga", "bmp", "webp"] {
+        check("wall.dds", "precompressed", "wall.ktx2");
+        check("wall.n.KTX2", "precompressed", "wall.n.ktx2");
+        for ext in ["jpg", "jpeg", "tga", "bmp", "webp", "qoi", "gif", "tif", "tiff", "psd", "psb"] {
             check(&format!("a.n.{ext}"), "normal", "a.n.ktx2");
         }
         check("grade/warm.lut.cube", "lut", "grade/warm.lut.ktx2");

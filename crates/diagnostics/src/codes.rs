@@ -121,6 +121,10 @@ codes! {
         Unreadable = "unreadable", Error, "The file or directory cannot be read; the message has the error of the operating system.";
         Unwritable = "unwritable", Error, "The file or directory cannot be written or removed; the message has the error of the operating system.";
         JournalUnwritable = "journal-unwritable", Error, "`.assetc-cache` in the output cannot be written; check free space and permissions.";
+        SourceShadowed = "source-shadowed", Warning, "A layered document, an animation or a precompressed texture (`.psd`, `.tif`, `.gif`, `.qoi`, `.ktx2`, `.dds`) has the same output as another source, usually the image that was exported from it, so it is left out; `exclude` it to remove the warning.";
+        TextureRole = "texture-role", Warning, "An image is compiled as sRGB colour, but its name or its texels are those of a normal map or of another data map; set `texture.suffixes: extended`, or `texture.kind` in a rule (`color` if it is one).";
+        TextureDepth = "texture-depth", Warning, "A source with 16 bits per channel becomes a texture with 8; set `texture.depth: auto` and `texture.compress: false` to keep 16 bits of greyscale, normal and linear maps.";
+        TexturePassthrough = "texture-passthrough", Error, "A `.ktx2` source is damaged or has a format that Kiln does not write, so it cannot be passed through; set `texture.precompressed: reencode`, or copy it unchanged with `embed`.";
         OutputNotOwned = "output-not-owned", Error, "A file exists at the path of an output, no recorded build wrote it, and it is neither of the output's format nor identical to the output; it was not overwritten. Move it away, or replace it with `--overwrite`; see [existing files](config/assetc-yml.md#existing-files-in-the-output).";
         OutputNotRegular = "output-not-regular", Error, "A symbolic link, pipe, socket or device is at the path of an output; such files are never followed or replaced. Remove it, or choose another output.";
         OutputConflict = "output-conflict", Error, "Two sources write the same output, or outputs whose names differ only in case (`straße` and `STRASSE`), Unicode normalization (NFC and NFD) or ignorable characters and are one file on many file systems, so both fail; rename one of them.";
@@ -146,7 +150,7 @@ codes! {
         ShardWithoutCache = "shard-without-cache", Error, "`--shard` requires a shared cache, because the other machines read the results of a shard from it; enable the cache.";
     }
     "Images", "" {
-        ImageUnknown = "image-unknown", Error, "The content is not an image in a supported format, whatever its extension; save it as PNG, JPEG, TGA, BMP or WebP, and HDR images as Radiance HDR or OpenEXR.";
+        ImageUnknown = "image-unknown", Error, "The content is not an image in a supported format, whatever its extension; save it as PNG, JPEG, TGA, BMP, WebP, QOI, GIF, TIFF or PSD, and HDR images as Radiance HDR or OpenEXR.";
         ImageKind = "image-kind", Error, "A KTX texture in a model is a cubemap, an array or a volume; a material needs a 2D texture.";
         ImageCorrupt = "image-corrupt", Error, "The image data is inconsistent or fails a checksum; export or download it again.";
         ImageTruncated = "image-truncated", Error, "Unexpected end of file; export or download it again.";

@@ -252,6 +252,17 @@ fn texture_payloads_match_document() {
     assert_eq!(row("texels of a block"), columns.map(side));
 
     let text = document("ktx2");
+    for payload in [Payload::Bc1, Payload::Bc3, Payload::Bc4, Payload::Bc5].into_iter().chain([
+        Payload::R16,
+        Payload::Rg16,
+        Payload::Rgba16,
+    ]) {
+        let (linear, srgb) = (payload.vk_format(Transfer::Linear), payload.vk_format(Transfer::Srgb));
+        let formats =
+            if payload.is_linear_only() { linear.to_string() } else { format!("{linear}, sRGB {srgb}") };
+        let row = format!("| {payload:?} | {formats} | {} |", payload.block_len());
+        assert!(text.to_lowercase().contains(&row.to_lowercase()), "{row}");
+    }
     for channels in Channels::ALL {
         let row = format!("\n| {} | {} |", channels as u8, channels.name());
         assert!(text.contains(&row), "{row}");

@@ -1,4 +1,5 @@
-//! PNG, JPEG, TGA, BMP and WebP into [`Image`]; and KTX 2.0 with Basis Universal, which glTF files may contain.
+//! PNG, JPEG, TGA, BMP, WebP, QOI, GIF, TIFF and PSD into [`Image`]; KTX 2.0 with Basis Universal, which glTF files may
+//! contain; and the base level of DDS textures.
 //!
 //! The content decides the format, not the file's name; only TGA, which has no magic bytes, needs the name. Greyscale
 //! becomes R = G = B, palettes and colour keys become colour and alpha, 16 bits per channel are kept. ICC profiles and
@@ -12,20 +13,30 @@
 //! every decoder writes into the buffer of the image.
 
 mod bmp;
+mod gif;
 mod jpeg;
 mod ktx2;
 mod orientation;
 mod png;
+mod psd;
+mod qoi;
 mod tga;
+mod tiff;
 mod webp;
 
 use kiln_diagnostics::{Code, Diag, Limits};
 use kiln_ir::{Image, Texels};
 
 use crate::Imported;
+use crate::dds::Dds;
 
 /// The file extensions of image formats, in lower case and without the dot.
-pub const IMAGE_EXTENSIONS: &[&str] = &["png", "jpg", "jpeg", "tga", "bmp", "webp"];
+pub const IMAGE_EXTENSIONS: &[&str] =
+    &["png", "jpg", "jpeg", "tga", "bmp", "webp", "qoi", "gif", "tif", "tiff", "psd", "psb"];
+
+/// The extensions among [`IMAGE_EXTENSIONS`] of formats in which images are edited or archived, rather than exported. An
+/// image in one of them often lies beside its export of the same name.
+pub const AUTHORING_EXTENSIONS: &[&str] = &["psd", "psb", "tif", "tiff", "gif", "qoi"];
 
 /// Checks the limits and returns the size in bytes of `width` x `height` RGBA texels with `channel_bytes` per channel.
 pub(crate) fn admit(limits: &Limits, width: u32, height: u32, channel_bytes: u32) -> Result<usize, Diag> {
@@ -48,6 +59,11 @@ enum Kind {
     Tga,
     Bmp,
     WebP,
+    Qoi,
+    Gif,
+    Tiff,
+    Psd,
+    Dds,
     Ktx2,
 }
 
@@ -59,6 +75,11 @@ impl Kind {
             Kind::Tga => "TGA",
             Kind::Bmp => "BMP",
             Kind::WebP => "WebP",
+            Kind::Qoi => "QOI",
+            Kind::Gif => "GIF",
+            Kind::Tiff => "TIFF",
+            Kind::Psd => "PSD",
+            Kind::Dds => "DDS",
             Kind::Ktx2 => "KTX",
         }
     }
@@ -72,6 +93,10 @@ impl Kind {
             "tga" => Some(Kind::Tga),
             "bmp" => Some(Kind::Bmp),
             "webp" => Some(Kind::WebP),
+            "qoi" => Some(Kind::Qoi),
+            "gif" => Some(Kind::Gif),
+            "tif" | "tiff" => Some(Kind::Tiff),
+            "psd" | "psb" => Some(Kind::Psd),
             _ => None,
         }
     }
@@ -84,6 +109,11 @@ impl Kind {
             [b'B', b'M', ..] => Some(Kind::Bmp),
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Kind::WebP),
             [0xAB, b'K', b'T', b'X', b' ', b'2', b'0', ..] => Some(Kind::Ktx2),
+            [b'q', b'o', b'i', b'f', ..] => Some(Kind::Qoi),
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Kind::Gif),
+            [b'I', b'I', b'*', 0, ..] | [b'M', b'M', 0, b'*', ..] => Some(Kind::Tiff),
+            [b'8', b'B', b'P', b'S', 0, 1 | 2, ..] => Some(Kind::Psd),
+            [b'D', b'D', b'S', b' ', ..] => Some(Kind::Dds),
             _ if named == Some(Kind::Tga) && tga::plausible(bytes) => Some(Kind::Tga),
             _ => None,
         }
@@ -129,6 +159,11 @@ pub fn import(bytes: &[u8], extension: &str, limits: &Limits) -> Result<Imported
         Kind::Tga => tga::import(bytes, limits),
         Kind::Bmp => bmp::import(bytes, limits),
         Kind::WebP => webp::import(bytes, limits, &mut warnings),
+        Kind::Qoi => qoi::import(bytes, limits),
+        Kind::Gif => gif::import(bytes, limits, &mut warnings),
+        Kind::Tiff => tiff::import(bytes, limits, &mut warnings),
+        Kind::Psd => psd::import(bytes, limits),
+        Kind::Dds => Dds::read(bytes, limits)?.decode(limits),
         Kind::Ktx2 => ktx2::import(bytes, limits),
     }?;
     Ok(Imported { value, warnings })
@@ -155,24 +190,34 @@ pub fn probe(prefix: &[u8], extension: &str) -> Option<Header> {
         Kind::Tga => tga::probe(prefix),
         Kind::Bmp => bmp::probe(prefix),
         Kind::WebP => webp::probe(prefix),
+        Kind::Qoi => qoi::probe(prefix),
+        Kind::Gif => gif::probe(prefix),
+        Kind::Tiff => tiff::probe(prefix).map(|(width, height, _)| (width, height)),
+        Kind::Psd => psd::probe(prefix).map(|(width, height, _)| (width, height)),
+        Kind::Dds => le32(prefix, 16).zip(le32(prefix, 12)),
         Kind::Ktx2 => ktx2::probe(prefix),
     }?;
-    let channel_bytes = if kind == Kind::Png && png::is_16_bit(prefix) { 2 } else { 1 };
+    let bits = match kind {
+        Kind::Png if png::is_16_bit(prefix) => 16,
+        Kind::Tiff => tiff::probe(prefix)?.2,
+        Kind::Psd => psd::probe(prefix)?.2,
+        // The decoded samples of a DDS texture may have 16 bits.
+        Kind::Dds => 16,
+        _ => 8,
+    };
+    let channel_bytes = if bits > 8 { 2 } else { 1 };
     Some(Header { width, height, channel_bytes })
 }
 
 /// Creates the error of an unsupported format, which names well-known formats.
 fn unknown(bytes: &[u8]) -> Diag {
-    const OTHERS: [(&[u8], &str); 9] = [
-        (b"GIF8", "a GIF"),
-        (b"II*\0", "a TIFF"),
-        (b"MM\0*", "a TIFF"),
-        (b"8BPS", "a Photoshop document"),
-        (b"DDS ", "a DDS texture"),
+    const OTHERS: [(&[u8], &str); 6] = [
+        (b"II+\0", "a BigTIFF"),
+        (b"MM\0+", "a BigTIFF"),
+        (b"8BPS", "an unknown version of a Photoshop document"),
         (b"\xABKTX ", "a KTX texture"),
         (b"v/1\x01", "an OpenEXR image"),
         (b"#?R", "a Radiance HDR image"),
-        (b"qoif", "a QOI image"),
     ];
     let head = &bytes[..bytes.len().min(32)];
     let text = match std::str::from_utf8(head) {
@@ -192,7 +237,7 @@ fn unknown(bytes: &[u8]) -> Diag {
         format!("unknown content that starts with {}", hex.join(" "))
     };
     Diag::new(Code::ImageUnknown, format!("the file is not a supported image, but {found}"))
-        .hint("save the image as PNG, JPEG, BMP, WebP or TGA")
+        .hint("save the image as PNG, JPEG, BMP, WebP, TGA, QOI, TIFF or PSD")
 }
 
 pub(crate) fn corrupt(what: impl std::fmt::Display) -> Diag {
@@ -267,7 +312,7 @@ fn upright(decoded: Decoded, exif: Option<&[u8]>, warnings: &mut Vec<Diag>) -> R
 }
 
 /// Creates the image of decoded texels; fails if the decoder returned another number than it stated.
-fn checked_image((width, height, texels): Decoded) -> Result<Image, Diag> {
+pub(crate) fn checked_image((width, height, texels): Decoded) -> Result<Image, Diag> {
     Image::new(width, height, texels).ok_or_else(incomplete_texels)
 }
 
@@ -279,6 +324,14 @@ fn le16(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?).into())
 }
 
-fn le32(bytes: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn le32(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn be16(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?).into())
+}
+
+fn be32(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }

@@ -39,6 +39,7 @@
 //! [`Limits`] bound. Sizes that a header states are compared with the limits before memory is allocated.
 
 pub mod cube;
+pub mod dds;
 pub mod faces;
 #[cfg(feature = "fbx")]
 pub mod fbx;

@@ -23,6 +23,8 @@ fn all() -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<_> = FILES.iter().map(|(name, bytes)| (name.to_string(), bytes.to_vec())).collect();
     files.push(("etc1s-alpha.ktx2".to_owned(), include_bytes!("data/etc1s-alpha.ktx2").to_vec()));
     files.push(("runs.bmp".to_owned(), coded_bitmap()));
+    files.extend(support::AUTHORING.iter().map(|(name, bytes)| (name.to_string(), bytes.to_vec())));
+    files.extend(support::psd_files());
     for (colour, depth) in [(0, 2), (0, 16), (2, 8), (3, 4), (4, 8), (6, 16)] {
         for interlaced in [false, true] {
             let mut noise = Noise(7);
@@ -59,7 +61,7 @@ fn every_truncation_is_handled() {
         for end in 0..bytes.len() {
             let found = image::import(&bytes[..end], extension(&name), &LIMITS);
             // TGA files end with a footer that is not needed, and bitmaps with padding.
-            if matches!(extension(&name), "png" | "jpg" | "webp" | "ktx2") {
+            if matches!(extension(&name), "png" | "jpg" | "webp" | "ktx2" | "qoi" | "psd") {
                 let error = found.map(|_| ()).expect_err(&format!("{name} cut to {end} of {}", bytes.len()));
                 let known = ["file-empty", "image-unknown", "image-truncated", "image-corrupt"];
                 assert!(known.contains(&error.code.as_str()), "{name} cut to {end}: {error}");

@@ -56,6 +56,17 @@ impl Image {
         self.texels
     }
 
+    /// Returns the image with its texels changed in place.
+    ///
+    /// # Panics
+    ///
+    /// If `change` changes the number of values.
+    #[must_use]
+    pub fn map_texels(mut self, change: impl FnOnce(&mut Texels)) -> Image {
+        change(&mut self.texels);
+        Image::new(self.width, self.height, self.texels).expect("the number of texels is unchanged")
+    }
+
     /// Converts to eight bits per channel; 16-bit values are rounded to the nearest, not truncated.
     pub fn into_rgba8(self) -> Vec<u8> {
         match self.texels {

@@ -164,6 +164,9 @@ fn decode(
     if level.uncompressed_len > MAX_LEVEL_BYTES || width > MAX_SIDE || height > MAX_SIDE {
         return Err("the mip level is too large to be shown".to_owned());
     }
+    if matches!(view.payload(), Payload::Bc1 | Payload::Bc3 | Payload::Bc4 | Payload::Bc5) {
+        return Err(format!("{} texels are not shown", view.payload().name(view.transfer())));
+    }
     let cut = |e: io::Error| format!("the mip level cannot be decompressed: {e}");
     let mut bytes: Box<dyn Read + '_> = match view.supercompression() {
         Supercompression::None => Box::new(level.bytes),
@@ -212,6 +215,20 @@ fn unpack(view: &Ktx2View<'_>, row: &[u8], width: usize, strip: &mut [[u8; 4]]) 
                 }
             }
         }
+        // Sixteen bits are shown as eight.
+        Payload::R16 | Payload::Rg16 | Payload::Rgba16 => {
+            let channels = view.payload().block_len() as usize / 2;
+            for (texel, bytes) in strip.iter_mut().zip(row.chunks_exact(2 * channels)) {
+                // The high byte of a little-endian number.
+                let value = |i: usize| bytes[2 * i + 1];
+                *texel = match channels {
+                    1 => [value(0), value(0), value(0), u8::MAX],
+                    2 => [value(0), value(1), 0, u8::MAX],
+                    _ => [value(0), value(1), value(2), value(3)],
+                };
+            }
+        }
+        Payload::Bc1 | Payload::Bc3 | Payload::Bc4 | Payload::Bc5 => return None,
         Payload::Rgba8 => {
             strip.iter_mut().zip(row.as_chunks::<4>().0).for_each(|(texel, bytes)| *texel = *bytes)
         }

@@ -4,6 +4,7 @@
 //! blocks of a reserved mode.
 
 use kiln_format::ktx2::{Ktx2View, Payload, Supercompression};
+use kiln_ir::image::narrow;
 use rayon::prelude::*;
 use std::io::Read;
 
@@ -46,6 +47,8 @@ pub enum DecodeError {
     Frame(String),
     /// A block has a reserved mode.
     Block,
+    /// The texels are BC1, BC3, BC4 or BC5 blocks, which are passed through and not decoded.
+    Format,
 }
 
 impl std::fmt::Display for DecodeError {
@@ -57,6 +60,7 @@ impl std::fmt::Display for DecodeError {
             }
             DecodeError::Frame(why) => write!(f, "the Zstandard frame of the mip level is damaged: {why}"),
             DecodeError::Block => f.write_str("a block of the mip level has a reserved mode"),
+            DecodeError::Format => f.write_str("BC1, BC3, BC4 and BC5 blocks are not decoded"),
         }
     }
 }
@@ -127,10 +131,27 @@ pub fn decode_level(
                 };
                 DecodedTexels::Rgba16F(bytes.as_chunks::<8>().0.iter().map(texel).collect())
             }
+            Payload::R16 => DecodedTexels::Rgba8(sixteen_bit(bytes, 1)),
+            Payload::Rg16 => DecodedTexels::Rgba8(sixteen_bit(bytes, 2)),
+            Payload::Rgba16 => DecodedTexels::Rgba8(sixteen_bit(bytes, 4)),
+            Payload::Bc1 | Payload::Bc3 | Payload::Bc4 | Payload::Bc5 => return Err(DecodeError::Format),
         };
         Ok(DecodedImage { width, height, texels })
     };
     bytes.chunks_exact(image_len).map(image).collect()
+}
+
+/// Reduces texels of 16-bit channels to 8 bits. One channel becomes grey.
+fn sixteen_bit(bytes: &[u8], channels: usize) -> Vec<[u8; 4]> {
+    let texel = |bytes: &[u8]| {
+        let value = |c: usize| narrow(u16::from_le_bytes([bytes[2 * c], bytes[2 * c + 1]]));
+        match channels {
+            1 => [value(0), value(0), value(0), u8::MAX],
+            2 => [value(0), value(1), 0, u8::MAX],
+            _ => [value(0), value(1), value(2), value(3)],
+        }
+    };
+    bytes.chunks_exact(2 * channels).map(texel).collect()
 }
 
 /// Decodes an image of 4×4 blocks, one row of blocks per task.

@@ -6,11 +6,40 @@ use rayon::prelude::*;
 use crate::filter_mode::{FilterMode, unit_vector};
 use crate::mips::{self, Mips};
 use crate::plane::{ClampedPlane, Plane};
-use crate::{Mode, srgb};
+use crate::wrapped_plane::{Wrap, WrappedPlane};
+use crate::{Encoded, Error, Extent, Mode, Payload, Settings, check, srgb, wrap_levels};
 
 /// Returns the mip chain of a 16-bit RGBA image, largest level first. The base level is unmodified unless it
 /// is downscaled to `max_size`.
 pub fn levels_16(image: Image, mode: Mode, mips: Mips, max_size: Option<u32>) -> Vec<Image> {
+    levels_16_wrapped(image, mode, mips, max_size, Wrap::Clamp)
+}
+
+/// Encodes layers of one size as R16, RG16 or RGBA16.
+pub(crate) fn encode(layers: Vec<Image>, mode: Mode, settings: &Settings) -> Result<Encoded, Error> {
+    let first = layers.first().ok_or(Error::Empty)?;
+    let (width, height) = mips::fit(first.width(), first.height(), settings.max_size);
+    let (texels, channels) = match mode {
+        Mode::Grayscale => (Payload::R16, 1),
+        Mode::Normal => (Payload::Rg16, 2),
+        Mode::LinearColor | Mode::Color => (Payload::Rgba16, 4),
+    };
+    let mut levels = vec![Vec::new(); settings.mips.levels(width, height) as usize];
+    for image in layers {
+        check(settings.deadline)?;
+        let images = levels_16_wrapped(image, mode, settings.mips, settings.max_size, settings.wrap);
+        for (image, out) in images.iter().zip(&mut levels) {
+            if let Texels::Rgba16(values) = image.texels() {
+                let kept = values.chunks_exact(4).flat_map(|texel| &texel[..channels]);
+                out.extend(kept.flat_map(|value| value.to_le_bytes()));
+            }
+        }
+    }
+    let extent = Extent { width, height, depth: 0, layers: 0, faces: 1 };
+    wrap_levels(extent, texels, false, levels, settings)
+}
+
+fn levels_16_wrapped(image: Image, mode: Mode, mips: Mips, max_size: Option<u32>, wrap: Wrap) -> Vec<Image> {
     let filter_mode = match mode {
         Mode::Color if image.has_alpha() => FilterMode::Translucent,
         Mode::Color => FilterMode::Opaque,
@@ -23,8 +52,15 @@ pub fn levels_16(image: Image, mode: Mode, mips: Mips, max_size: Option<u32>) ->
     for level in 0..mips.levels(width, height) {
         let (width, height) = mips::level_size(width, height, level);
         if (plane.width(), plane.height()) != (width, height) {
-            let texels =
-                mips::shrink(&ClampedPlane { plane: &plane, filter_mode }, filter_mode, width, height);
+            let texels = match wrap {
+                Wrap::Clamp => {
+                    mips::shrink(&ClampedPlane { plane: &plane, filter_mode }, filter_mode, width, height)
+                }
+                wrap => {
+                    let wrapped = WrappedPlane::new(&plane, filter_mode, wrap, (width, height));
+                    mips::shrink(&wrapped, filter_mode, width, height)
+                }
+            };
             plane = Plane::Filtered { width, texels };
         }
         let texels = match &plane {

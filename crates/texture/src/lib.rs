@@ -34,6 +34,7 @@
 //! # Ok::<(), kiln_texture::Error>(())
 //! ```
 
+mod channel_map;
 mod coverage;
 mod cube;
 mod decode;
@@ -52,6 +53,7 @@ mod streaming;
 mod supercompress;
 mod swizzle;
 mod working_set;
+mod wrapped_plane;
 
 use std::time::Instant;
 
@@ -61,7 +63,9 @@ use encode::Target;
 use filter_mode::FilterMode;
 use plane::{ClampedPlane, Plane};
 use swizzle::Swizzle;
+use wrapped_plane::WrappedPlane;
 
+pub use channel_map::{ChannelMap, flip_green};
 pub use decode::{DecodeError, DecodedImage, DecodedTexels, decode_level, inflate_level};
 pub use environment::{EnvironmentSettings, encode_environment};
 pub use hdr::encode_hdr;
@@ -71,6 +75,7 @@ pub use kiln_uastc::Quality;
 pub use lut::LutDepth;
 pub use mips::Mips;
 pub use working_set::{Sources, working_set};
+pub use wrapped_plane::Wrap;
 
 /// The content of an image, which selects the mip filter and the channels that are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +112,11 @@ pub struct Settings {
     /// The alpha cutoff of alpha-tested materials. The alpha coverage of a [`Mode::Color`] image, which is
     /// the share of texels that pass the alpha test, is kept at every mip level.
     pub alpha_coverage: Option<f32>,
+    /// The address mode beyond the edges while mip levels are filtered. Cubemaps are filtered across their edges instead.
+    pub wrap: Wrap,
+    /// Keeps 16 bits per channel, as R16, RG16 or RGBA16 for greyscale, normal maps and linear colour, if `compress` is
+    /// false. Colour is always stored with 8 bits: no 16-bit format has the sRGB transfer function.
+    pub sixteen_bit: bool,
     /// The instant at which encoding is cancelled. The result does not depend on it.
     pub deadline: Option<Instant>,
 }
@@ -122,6 +132,8 @@ impl Default for Settings {
             rdo: None,
             zstd: true,
             alpha_coverage: None,
+            wrap: Wrap::Clamp,
+            sixteen_bit: false,
             deadline: None,
         }
     }
@@ -291,6 +303,39 @@ pub fn encode_lut(lut: &Lut, depth: LutDepth, zstd: bool) -> Result<(Encoded, u6
     Ok((encoded, clamped))
 }
 
+/// The dimensions of a texture; unused ones are as in [`Encoded`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Width of the base level in texels.
+    pub width: u32,
+    /// Height of the base level in texels.
+    pub height: u32,
+    /// Depth of a 3D texture; zero for all others.
+    pub depth: u32,
+    /// Layers of a texture array; zero for all others.
+    pub layers: u32,
+    /// Six for a cubemap, otherwise one.
+    pub faces: u32,
+}
+
+/// Wraps mip levels that are in the format of the GPU already, largest first, and supercompresses them if the settings
+/// ask for it. The lengths of the levels are left to the writer of the container.
+///
+/// # Errors
+///
+/// [`Error::Deadline`] if the deadline passes, [`Error::Zstd`] if memory runs out.
+pub fn wrap_levels(
+    extent: Extent,
+    texels: Payload,
+    srgb: bool,
+    levels: Vec<Vec<u8>>,
+    settings: &Settings,
+) -> Result<Encoded, Error> {
+    let Extent { width, height, depth, layers, faces } = extent;
+    let levels = supercompress::levels(levels, settings.zstd, settings.deadline)?;
+    Ok(Encoded { width, height, depth, layers, faces, srgb, texels, zstd: settings.zstd, levels })
+}
+
 fn check_sizes(images: &[Image]) -> Result<(), Error> {
     let size = |image: &Image| (image.width(), image.height());
     let expected = size(images.first().ok_or(Error::Empty)?);
@@ -302,6 +347,13 @@ fn check_sizes(images: &[Image]) -> Result<(), Error> {
 
 /// Encodes layers of the same size, each a single image or the six faces of a cubemap.
 fn encode_layers(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Result<Encoded, Error> {
+    if settings.sixteen_bit
+        && !settings.compress
+        && mode != Mode::Color
+        && layers.iter().all(|l| l.len() == 1)
+    {
+        return high_precision::encode(layers.into_iter().flatten().collect(), mode, settings);
+    }
     let first = layers.first().and_then(|layer| layer.first()).ok_or(Error::Empty)?;
     let (width, height) = mips::fit(first.width(), first.height(), settings.max_size);
     let images = layers.iter().map(Vec::len).sum::<usize>();
@@ -349,9 +401,9 @@ fn encode_layer(
     let shares: Vec<_> =
         images.iter().map(|image| cutoff.map(|cutoff| (cutoff, coverage::of_image(image, cutoff)))).collect();
     let mut planes: Vec<Plane> = images.into_iter().map(Plane::Source).collect();
-    // Faces are filtered across their edges, and alpha coverage is a property of a whole level: both need
-    // whole levels in memory.
-    if let ([None], 1) = (&shares[..], planes.len()) {
+    // Faces are filtered across their edges, alpha coverage is a property of a whole level, and a wrapped
+    // image is read at its other end: all need whole levels in memory.
+    if let ([None], 1, Wrap::Clamp) = (&shares[..], planes.len(), settings.wrap) {
         let plane = planes.remove(0);
         return streaming::levels(plane, (width, height), filter_mode, target, settings.deadline, levels);
     }
@@ -360,7 +412,7 @@ fn encode_layer(
         check(settings.deadline)?;
         let (width, height) = mips::level_size(width, height, level);
         if planes.iter().any(|plane| (plane.width(), plane.height()) != (width, height)) {
-            planes = next_level(&planes, filter_mode, width, height);
+            planes = next_level(&planes, filter_mode, settings.wrap, width, height);
         }
         for (plane, share) in planes.iter().zip(&shares) {
             let alpha_scale = match (plane, share) {
@@ -376,8 +428,12 @@ fn encode_layer(
 }
 
 /// Filters the next mip level of a single image, or of six faces across their edges.
-fn next_level(planes: &[Plane], filter_mode: FilterMode, width: u32, height: u32) -> Vec<Plane> {
+fn next_level(planes: &[Plane], filter_mode: FilterMode, wrap: Wrap, width: u32, height: u32) -> Vec<Plane> {
     let shrink = |i: usize| match planes.len() {
+        1 if wrap != Wrap::Clamp => {
+            let plane = WrappedPlane::new(&planes[i], filter_mode, wrap, (width, height));
+            mips::shrink(&plane, filter_mode, width, height)
+        }
         1 => mips::shrink(&ClampedPlane { plane: &planes[i], filter_mode }, filter_mode, width, height),
         _ => mips::shrink(&cube::Face::new(planes, i, filter_mode, width), filter_mode, width, height),
     };

@@ -1,7 +1,7 @@
 //! Upper estimate of the memory that encoding a texture takes, computed before a pixel is decoded.
 
 use crate::mips::{fit, level_size};
-use crate::{Settings, streaming};
+use crate::{Settings, Wrap, streaming};
 
 /// The dimensions of the images that a texture is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,20 +30,24 @@ pub fn working_set(sources: &Sources, settings: &Settings) -> u64 {
     let levels = settings.mips.levels(base.0, base.1);
     let next = if levels > 1 { level_size(base.0, base.1, 1) } else { (0, 0) };
     let first = if base == (width, height) { next } else { base };
-    let filtering = if cube || settings.alpha_coverage.is_some() {
-        // Whole levels: at any time one and the one that is filtered from it; coverage copies the alpha
-        // channel.
-        let together = if cube { count } else { 1 };
-        let floats = |size| texels(size, together).saturating_mul(16);
-        let two = floats(first).saturating_add(if first == next { 0 } else { floats(next) });
-        two.saturating_add(settings.alpha_coverage.map_or(0, |_| floats(first) / 4))
-    } else {
-        streaming::window_bytes(first.0, first.1)
-    };
+    let sixteen_bit = settings.sixteen_bit && !settings.compress;
+    let filtering =
+        if cube || settings.alpha_coverage.is_some() || settings.wrap != Wrap::Clamp || sixteen_bit {
+            // Whole levels: at any time one and the one that is filtered from it; coverage copies the alpha
+            // channel.
+            let together = if cube { count } else { 1 };
+            let floats = |size| texels(size, together).saturating_mul(16);
+            let two = floats(first).saturating_add(if first == next { 0 } else { floats(next) });
+            two.saturating_add(settings.alpha_coverage.map_or(0, |_| floats(first) / 4))
+        } else {
+            streaming::window_bytes(first.0, first.1)
+        };
     let stored: u64 = (0..levels)
         .map(|level| level_size(base.0, base.1, level))
         .map(|(w, h)| match settings.compress {
             true => texels((w.div_ceil(4), h.div_ceil(4)), count).saturating_mul(16),
+            // The mip chain as images, and as bytes.
+            false if sixteen_bit => texels((w, h), count).saturating_mul(16),
             false => texels((w, h), count).saturating_mul(4),
         })
         .fold(0, u64::saturating_add);

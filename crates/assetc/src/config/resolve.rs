@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::settings::{KEYS, Key, Overlay, Settings};
 use super::source_globs::SourceGlob;
+use super::source_roles::SourceRoles;
 
 /// The settings and rules of `default:` or of one preset.
 #[derive(Clone, Debug, Default)]
@@ -112,6 +113,13 @@ impl Resolver {
             embed: Vec::new(),
             file: String::new(),
         }
+    }
+
+    /// Attaches the [`SourceRoles`] of this configuration to the settings of every source.
+    pub(super) fn with_roles(mut self) -> Resolver {
+        let roles = SourceRoles::of(&self);
+        Arc::make_mut(&mut self.base.settings).roles = roles;
+        self
     }
 
     /// Returns whether a file matches `embed:` and is copied without changes.

@@ -4,10 +4,11 @@
 //! defaults, the text in cache keys, the output of `assetc explain`, and the test that `docs/reference/config/assetc-yml.md` lists
 //! the same settings. A new setting is a new row.
 
+use super::source_roles::SourceRoles;
 use super::values::{
-    AlphaCutoff, BlockFormat, Bounded, Characters, Conflict, Cubic, Defines, DistanceField, IncludeDirs,
-    Index, Lambda, LodCount, LutDepth, Mips, Optimize, Pixels, Quality, RelativeError, Supercompress,
-    Tangents, Target, Value, Variants,
+    AlphaCutoff, BlockFormat, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth,
+    DistanceField, IncludeDirs, Index, Lambda, LodCount, LutDepth, Mips, Optimize, Pixels, Precompressed,
+    Quality, RelativeError, Suffixes, Supercompress, Tangents, Target, TextureKind, Value, Variants, Wrap,
 };
 use kiln_config::yaml::Scalar;
 
@@ -63,7 +64,11 @@ macro_rules! settings {
         /// The settings of one source, with all layers applied.
         #[derive(Clone, Debug, Default, PartialEq)]
         #[non_exhaustive]
-        pub struct Settings { $( #[doc = $section_doc] pub $section: $Section, )+ }
+        pub struct Settings {
+            $( #[doc = $section_doc] pub $section: $Section, )+
+            /// The settings of other sources; not a setting of the file.
+            pub(crate) roles: SourceRoles,
+        }
 
         /// The names of the sections, in the order of the documentation.
         pub const SECTIONS: &[&str] = &[$( stringify!($section), )+];
@@ -106,6 +111,18 @@ settings! {
     }
     /// Settings of textures, including those of models and materials.
     texture: TextureSettings {
+        /// Content of an image file: `auto` takes it from the file name, `linear` is four independent channels.
+        kind: TextureKind = TextureKind::Auto,
+        /// Names for `kind: auto`: the markers `.n`, `.ao`, `.h`, `.r`, or also those of art tools (`_n`, `_normal`, `_orm`, `_ao`, `_rough`).
+        suffixes: Suffixes = Suffixes::Standard,
+        /// Rearrange the channels of an image file, one character for each of red, green, blue and alpha.
+        swizzle: ChannelMap = ChannelMap::default(),
+        /// Invert the green channel of normal maps, between the OpenGL (+Y) and DirectX (-Y) conventions.
+        flip_green: bool = false,
+        /// Address mode of the sampler, for mip filtering across the edges: `repeat` for tiling textures.
+        wrap: Wrap = Wrap::Clamp,
+        /// Bits per channel with `compress: false`: `auto` keeps 16-bit sources as R16, RG16 or RGBA16; colour has always 8.
+        depth: Depth = Depth::Eight,
         /// Block-compress textures; `false` writes uncompressed `R8G8B8A8` with lossless Zstd, pixel-exact.
         compress: bool = true,
         /// Block format: `uastc` is transcoded at load time for every GPU, `bc7` is used directly by desktop GPUs.
@@ -122,6 +139,8 @@ settings! {
         rdo: Lambda = Lambda::OFF,
         /// Preserve the alpha coverage of cutout textures in the mip chain, at this alpha cutoff.
         alpha_coverage: Option<AlphaCutoff> = None,
+        /// A `.ktx2` or `.dds` source: pass its texels through, or decode and encode them with these settings.
+        precompressed: Precompressed = Precompressed::Keep,
         /// An image that a model uses as colour and as data: one texture in the mode of the first use, or one per mode.
         conflict: Conflict = Conflict::First,
     }
@@ -206,6 +225,12 @@ impl Overlay {
         accepted
     }
 
+    /// Formats the keys of these names that the layer sets.
+    pub(super) fn shown(&self, names: &[&str]) -> String {
+        let keys = self.set.iter().map(|key| &KEYS[*key]).filter(|key| names.contains(&key.name));
+        keys.map(|key| format!("{}={} ", key.name, key.show(&self.values))).collect()
+    }
+
     /// Applies the layer to `settings`; calls `on_set` for each key.
     pub(super) fn apply(&self, settings: &mut Settings, mut on_set: impl FnMut(usize)) {
         for &key in &self.set {
@@ -255,12 +280,19 @@ mod tests {
              texture.alpha_coverage=false\n\
              texture.compress=true\n\
              texture.conflict=first\n\
+             texture.depth=8\n\
+             texture.flip_green=false\n\
              texture.format=uastc\n\
+             texture.kind=auto\n\
              texture.max_size=false\n\
              texture.mips=true\n\
+             texture.precompressed=keep\n\
              texture.quality=default\n\
              texture.rdo=0\n\
-             texture.supercompress=zstd\n"
+             texture.suffixes=standard\n\
+             texture.supercompress=zstd\n\
+             texture.swizzle=rgba\n\
+             texture.wrap=clamp\n"
         );
     }
 

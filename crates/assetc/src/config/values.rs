@@ -10,7 +10,7 @@ pub use self::numbers::{AlphaCutoff, Bounded, Index, Lambda, LodCount, Pixels, R
 pub(crate) use self::shader_matrix::is_variant_name;
 pub use self::shader_matrix::{IncludeDirs, Variant, Variants};
 pub use kiln_shader::Target;
-pub use kiln_texture::{BlockFormat, LutDepth, Mips, Quality};
+pub use kiln_texture::{BlockFormat, ChannelMap, LutDepth, Mips, Quality, Wrap};
 
 use std::collections::BTreeMap;
 
@@ -133,6 +133,20 @@ impl Value for Defines {
     }
 }
 
+impl Value for ChannelMap {
+    fn read(scalar: &Scalar) -> Option<ChannelMap> {
+        ChannelMap::parse(&scalar.text)
+    }
+
+    fn show(&self) -> String {
+        ChannelMap::show(self)
+    }
+
+    fn accepts() -> String {
+        "four characters of `r`, `g`, `b`, `a`, `0` and `1`, such as `bgra`".into()
+    }
+}
+
 /// Implements [`Value`] for enumerations, by the keyword of each variant.
 macro_rules! words {
     ($( $Name:ident { $( $Word:ident = $text:literal, )+ } )+) => { $(
@@ -159,6 +173,7 @@ macro_rules! words {
 words! {
     BlockFormat { Uastc = "uastc", Bc7 = "bc7", }
     Quality { Fast = "fast", Default = "default", High = "high", }
+    Wrap { Clamp = "clamp", Repeat = "repeat", Mirror = "mirror", }
     LutDepth { Unorm8 = "unorm8", Float16 = "float16", }
     Target {
         Vulkan1_0 = "vulkan1.0",
@@ -187,6 +202,42 @@ own_words! {
         Zstd = "zstd",
         /// No supercompression: levels are stored as the GPU reads them.
         None = "none",
+    }
+    /// The content of an image, which selects its texture mode.
+    TextureKind {
+        /// By the end of the file name.
+        Auto = "auto",
+        /// sRGB colour with straight alpha.
+        Color = "color",
+        /// Four independent linear channels.
+        Linear = "linear",
+        /// A tangent-space normal map.
+        Normal = "normal",
+        /// One linear channel.
+        Grayscale = "grayscale",
+    }
+    /// The names that select a texture mode.
+    Suffixes {
+        /// The markers before the extension: `.n`, `.ao`, `.h`, `.r`.
+        Standard = "standard",
+        /// Also the names that art tools write: `_n`, `_normal`, `_orm`, `_ao`, `_rough`.
+        Extended = "extended",
+    }
+    /// The bits per channel of uncompressed textures.
+    Depth {
+        /// Eight bits.
+        Eight = "8",
+        /// Sixteen bits.
+        Sixteen = "16",
+        /// Sixteen bits for sources that have them, eight bits for all others.
+        Auto = "auto",
+    }
+    /// The handling of a source that is a texture in the format of the GPU.
+    Precompressed {
+        /// The texels are validated and passed through.
+        Keep = "keep",
+        /// The base level is decoded, and encoded with the settings of textures.
+        Reencode = "reencode",
     }
     /// The source of the tangents of a mesh.
     Tangents {
@@ -290,6 +341,11 @@ mod tests {
         check::<Conflict>(&[("first", "first"), ("split", "split")], &["false"]);
         check::<Cubic>(&[("degrade", "degrade"), ("resample", "resample")], &["linear"]);
         check::<Quality>(&[("fast", "fast"), ("default", "default"), ("high", "high")], &["Fast", ""]);
+        check::<ChannelMap>(
+            &[("rgba", "rgba"), ("rrr1", "rrr1"), ("0011", "0011")],
+            &["rgb", "RGBA", "true", ""],
+        );
+        check::<Depth>(&[("8", "8"), ("16", "16"), ("auto", "auto")], &["32", "true"]);
         check::<Supercompress>(&[("zstd", "zstd"), ("none", "none")], &["lz4", "false"]);
         check::<Target>(&[("vulkan1.2", "vulkan1.2")], &["1.2", "vulkan", "Vulkan1.2"]);
         check::<Optimize>(&[("none", "none"), ("size", "size"), ("speed", "speed")], &["true", "O3"]);

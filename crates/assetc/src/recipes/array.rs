@@ -7,6 +7,7 @@ use super::ktx::{self, colorspace, texture_settings};
 use crate::artifact::FileArtifact;
 use crate::config::Settings;
 use crate::recipe::{Recipe, Suffix, suffix};
+use crate::texture_role::mode_of;
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Diag, RelPath, SourceTree};
 use kiln_format::hman::Colorspace;
@@ -24,7 +25,8 @@ impl Recipe for Array {
         match self.0 {
             Mode::Normal => "normal-array",
             Mode::Grayscale => "grayscale-array",
-            Mode::Color | Mode::LinearColor => "array",
+            Mode::LinearColor => "linear-array",
+            Mode::Color => "array",
         }
     }
 
@@ -38,6 +40,13 @@ impl Recipe for Array {
 
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
         !is_file && suffix.is(&["array"]) && suffix.mode == self.0
+    }
+
+    fn with_settings(&self, source: &RelPath, settings: &Settings) -> Option<&'static dyn Recipe> {
+        static MODES: [Array; 4] =
+            [Array(Mode::Color), Array(Mode::LinearColor), Array(Mode::Normal), Array(Mode::Grayscale)];
+        let mode = mode_of(&suffix(source)?, settings);
+        MODES.iter().find(|recipe| recipe.0 == mode).map(|recipe| recipe as &dyn Recipe)
     }
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
@@ -64,8 +73,19 @@ impl Recipe for Array {
     ) -> Result<Vec<FileArtifact>, Diag> {
         let layers = folder::read(cx, false, settings, faces::layers)?;
         faces::layer_size(&folder::sizes(&layers))?;
-        let images = layers.into_iter().map(|(_, image)| image).collect();
-        let wanted = kiln_texture::Settings { deadline: cx.inputs.deadline(), ..texture_settings(settings) };
+        let mut wanted =
+            kiln_texture::Settings { deadline: cx.inputs.deadline(), ..texture_settings(settings) };
+        let mut images = Vec::with_capacity(layers.len());
+        let mut reduced = None;
+        for (name, image) in layers {
+            let image = ktx::rearranged(image, self.0, settings, true);
+            reduced = reduced
+                .or_else(|| ktx::choose_depth(&image, self.0, settings, &mut wanted).map(|w| (name, w)));
+            images.push(image);
+        }
+        if let Some((name, warning)) = reduced {
+            cx.warn(warning.at(name));
+        }
         let encoded = kiln_texture::encode_array(images, self.0, &wanted);
         Ok(vec![ktx::artifact(cx, self.output(cx.source()), encoded)?])
     }

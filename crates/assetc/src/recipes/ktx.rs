@@ -2,14 +2,15 @@
 
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::cache_check::is_texture;
-use crate::config::{self, Settings};
+use crate::config::{self, Depth, Settings};
 use crate::recipe::suffix;
+use crate::texture_role::check_texels;
 use kiln_engine::{ActionContext, Code, Diag, Hash, Limits, RelPath, SharedResult, SourceTree, WorkKey};
 use kiln_format::hman::Colorspace;
 use kiln_format::ktx2::{self, Desc, Shape, Supercompression};
 use kiln_import::image::{self, Header};
-use kiln_ir::ImageSource;
-use kiln_texture::{Encoded, Mode, Sources};
+use kiln_ir::{Image, ImageSource, Texels};
+use kiln_texture::{Encoded, Mode, Sources, flip_green};
 
 /// The version of the texture pipeline, from pixels to bytes; raised when the bytes of a texture change.
 pub(crate) const VERSION: u32 = 2;
@@ -26,20 +27,41 @@ pub(crate) struct EncodedImage<'a> {
     hash: Hash,
     /// The declared format as a file extension; empty if none is declared.
     extension: &'a str,
+    /// True for an image that is a source of its own, whose channels `texture.swizzle` rearranges.
+    is_source: bool,
+    /// True if an image that looks like a normal map is worth a warning.
+    checked_for_normals: bool,
 }
 
 impl<'a> EncodedImage<'a> {
     /// Wraps an image file; its hash is known since it was read.
     pub(crate) fn file(cx: &ActionContext<'_>, path: &'a RelPath, bytes: &'a [u8]) -> EncodedImage<'a> {
         let hash = cx.inputs.hash(path).unwrap_or_else(|| Hash::of(bytes));
-        EncodedImage { bytes, hash, extension: suffix(path).map_or("", |s| s.ext) }
+        let extension = suffix(path).map_or("", |s| s.ext);
+        EncodedImage { bytes, hash, extension, is_source: false, checked_for_normals: false }
     }
 
     /// Wraps an image of a model, embedded or in a file of its own.
     pub(crate) fn of_model(cx: &ActionContext<'_>, image: &'a ImageSource) -> EncodedImage<'a> {
         let file = RelPath::new(image.path.as_str()).ok();
         let hash = file.and_then(|file| cx.inputs.hash(&file)).unwrap_or_else(|| Hash::of(&image.bytes));
-        EncodedImage { bytes: &image.bytes, hash, extension: &image.extension }
+        EncodedImage {
+            bytes: &image.bytes,
+            hash,
+            extension: &image.extension,
+            is_source: false,
+            checked_for_normals: false,
+        }
+    }
+
+    /// Marks the image as a source of its own: `texture.swizzle` applies to it.
+    pub(crate) fn is_source(self) -> EncodedImage<'a> {
+        EncodedImage { is_source: true, ..self }
+    }
+
+    /// Asks for a warning if the texels are those of a normal map.
+    pub(crate) fn checked_for_normals(self) -> EncodedImage<'a> {
+        EncodedImage { checked_for_normals: true, ..self }
     }
 }
 
@@ -52,15 +74,16 @@ pub(crate) fn image_artifact(
     mode: Mode,
     settings: &Settings,
 ) -> Result<(FileArtifact, Vec<Diag>), Diag> {
-    let EncodedImage { bytes, hash, extension } = image;
+    let EncodedImage { bytes, hash, extension, is_source, checked_for_normals } = image;
     let extension = extension.to_ascii_lowercase();
     let wanted = settings.canonical(&["texture"]);
-    let fields: [&[u8]; 5] = [
+    let fields: [&[u8]; 6] = [
         &VERSION.to_le_bytes(),
         mode_name(mode).as_bytes(),
         wanted.as_bytes(),
         extension.as_bytes(),
         &hash.0,
+        &[is_source.into(), checked_for_normals.into()],
     ];
     let (limits, admission) = (*cx.inputs.limits(), cx.inputs.admission());
     let wanted = kiln_texture::Settings { deadline: cx.inputs.deadline(), ..texture_settings(settings) };
@@ -69,11 +92,58 @@ pub(crate) fn image_artifact(
     cx.shared_artifact(output, metadata, WorkKey::of(fields), accept, || {
         let needed = needed(bytes, &extension, &limits, |image| memory_of(image, 1, false, &wanted))?;
         let _reserved = admission.reserve(needed);
-        let imported = image::import(bytes, &extension, &limits)?;
-        let encoded = kiln_texture::encode_2d(imported.value, mode, &wanted);
+        let mut imported = image::import(bytes, &extension, &limits)?;
+        if checked_for_normals {
+            imported.warnings.extend(check_texels(&imported.value));
+        }
+        let image = rearranged(imported.value, mode, settings, is_source);
+        let mut wanted = wanted;
+        imported.warnings.extend(choose_depth(&image, mode, settings, &mut wanted));
+        let encoded = kiln_texture::encode_2d(image, mode, &wanted);
         let encoded = encoded.map_err(|error| failed(error, &limits))?;
         Ok(SharedResult::new(lay_out(&encoded)?, imported.warnings))
     })
+}
+
+/// Returns the image with `texture.swizzle`, if it is a source of its own, and with `texture.flip_green`, if it is a normal
+/// map.
+pub(crate) fn rearranged(image: Image, mode: Mode, settings: &Settings, is_source: bool) -> Image {
+    let image = if is_source { settings.texture.swizzle.apply(image) } else { image };
+    if settings.texture.flip_green && mode == Mode::Normal { flip_green(image) } else { image }
+}
+
+/// Selects 8 or 16 bits per channel for an image; returns the warning about a 16-bit image that is reduced to 8 bits.
+pub(crate) fn choose_depth(
+    image: &Image,
+    mode: Mode,
+    settings: &Settings,
+    wanted: &mut kiln_texture::Settings,
+) -> Option<Diag> {
+    let is_deep = matches!(image.texels(), Texels::Rgba16(_));
+    let asked = match settings.texture.depth {
+        Depth::Eight => false,
+        Depth::Sixteen => true,
+        Depth::Auto => is_deep,
+    };
+    wanted.sixteen_bit = asked && !settings.texture.compress && mode != Mode::Color;
+    if !is_deep || wanted.sixteen_bit {
+        return None;
+    }
+    let (why, hint) = if mode == Mode::Color {
+        (
+            "colour textures",
+            "set texture.kind to linear or grayscale if the image holds data, with texture.depth: auto and texture.compress: false",
+        )
+    } else if settings.texture.compress {
+        (
+            "block-compressed textures",
+            "set texture.depth to auto and texture.compress to false to keep 16 bits",
+        )
+    } else {
+        ("textures with texture.depth: 8", "set texture.depth to auto to keep 16 bits")
+    };
+    let message = format!("the source has 16 bits per channel, and {why} have 8");
+    Some(Diag::new(Code::TextureDepth, message).hint(hint))
 }
 
 /// Estimates the peak memory of encoding an image in bytes, from its header. An image with too many pixels is left to
@@ -208,6 +278,9 @@ pub(crate) fn texture_settings(settings: &Settings) -> kiln_texture::Settings {
         // Uncompressed texels are always supercompressed: otherwise the pixel-exact path would be too large.
         zstd: !texture.compress || texture.supercompress == config::Supercompress::Zstd,
         alpha_coverage: texture.alpha_coverage.map(config::AlphaCutoff::get),
+        wrap: texture.wrap,
+        // Upper estimate for the working set; the image decides.
+        sixteen_bit: !texture.compress && texture.depth != Depth::Eight,
         deadline: None,
     }
 }

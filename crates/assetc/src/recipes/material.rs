@@ -10,12 +10,14 @@ use super::ktx::{self, EncodedImage, colorspace, is_mode_name, mode_name};
 use super::mesh::materials::{mode_of, row, with_ending};
 use super::texture::Texture;
 use crate::artifact::{FileArtifact, FileMetadata, TextureReference};
+use crate::config::ChannelMap;
 use crate::config::Settings;
 use crate::recipe::{Recipe, Suffix, suffix};
+use crate::texture_role::mode_of as mode_of_source;
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_format::{hmat, refs};
-use kiln_import::image::IMAGE_EXTENSIONS;
+use kiln_import::image::{AUTHORING_EXTENSIONS, IMAGE_EXTENSIONS};
 use kiln_ir::Slot;
 use kiln_texture::Mode;
 use schema::Reference;
@@ -55,8 +57,12 @@ impl Recipe for Material {
         true
     }
 
-    fn refers_to(&self, input: &RelPath, texture: &TextureReference) -> bool {
-        compiled_as_source(input)
+    fn depends_on_roles(&self) -> bool {
+        true
+    }
+
+    fn refers_to(&self, input: &RelPath, texture: &TextureReference, settings: &Settings) -> bool {
+        compiled_as_source(input, settings)
             .is_some_and(|(mode, path)| path == texture.path && colorspace(mode) == texture.colorspace)
     }
 
@@ -126,7 +132,8 @@ impl Textures {
                 .at(&reference.at)
                 .hint("give the path of an image in the source tree")
         })?;
-        if let Some((_, made)) = compiled_as_source(&path).filter(|(compiled, _)| *compiled == mode) {
+        if let Some((_, made)) = compiled_as_source(&path, settings).filter(|(compiled, _)| *compiled == mode)
+        {
             let reference = TextureReference { path: made.clone(), colorspace: colorspace(mode) };
             if !self.references.contains(&reference) {
                 self.references.push(reference);
@@ -148,10 +155,15 @@ impl Textures {
     }
 }
 
-/// Returns the mode in which an image is compiled as a source of its own, and its output.
-fn compiled_as_source(image: &RelPath) -> Option<(Mode, RelPath)> {
-    let mode = suffix(image).filter(|s| s.is(IMAGE_EXTENSIONS))?.mode;
-    Some((mode, Texture(mode).output(image)?))
+/// Returns the mode in which an image is compiled as a source of its own, and its output. An image in an authoring format
+/// may yield to another source, so it does not count.
+fn compiled_as_source(image: &RelPath, settings: &Settings) -> Option<(Mode, RelPath)> {
+    let suffix = suffix(image).filter(|s| s.is(IMAGE_EXTENSIONS) && !s.is(AUTHORING_EXTENSIONS))?;
+    let settings = settings.roles.settings(image.as_str())?;
+    // A texture with other channels than the file is not the one that the slot names.
+    let is_plain = settings.texture.swizzle == ChannelMap::default();
+    let mode = mode_of_source(&suffix, &settings);
+    Some((mode, Texture(mode).output(image).filter(|_| is_plain)?))
 }
 
 /// Returns whether a file below the folder of a table has the name of a texture of it: `orm_linear.ktx2`.

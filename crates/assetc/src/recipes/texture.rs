@@ -3,12 +3,13 @@
 
 use super::ktx::{self, colorspace, mode_name, weigh};
 use crate::artifact::FileArtifact;
-use crate::config::Settings;
+use crate::config::{Settings, TextureKind};
 use crate::recipe::{Recipe, Suffix, suffix};
+use crate::texture_role::{check_name, mode_of};
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Diag, RelPath, SourceTree};
 use kiln_format::hman::Colorspace;
-use kiln_import::image::IMAGE_EXTENSIONS;
+use kiln_import::image::{AUTHORING_EXTENSIONS, IMAGE_EXTENSIONS};
 use kiln_texture::Mode;
 
 /// The recipe for an image in one texture mode.
@@ -31,8 +32,23 @@ impl Recipe for Texture {
         is_file && suffix.mode == self.0 && suffix.is(IMAGE_EXTENSIONS)
     }
 
+    fn with_settings(&self, source: &RelPath, settings: &Settings) -> Option<&'static dyn Recipe> {
+        static MODES: [Texture; 4] = [
+            Texture(Mode::Color),
+            Texture(Mode::LinearColor),
+            Texture(Mode::Normal),
+            Texture(Mode::Grayscale),
+        ];
+        let mode = mode_of(&suffix(source)?, settings);
+        MODES.iter().find(|recipe| recipe.0 == mode).map(|recipe| recipe as &dyn Recipe)
+    }
+
     fn output(&self, source: &RelPath) -> Option<RelPath> {
         RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
+    }
+
+    fn yields_to_others(&self, source: &RelPath) -> bool {
+        suffix(source).is_some_and(|suffix| suffix.is(AUTHORING_EXTENSIONS))
     }
 
     fn colorspace(&self) -> Option<Colorspace> {
@@ -52,8 +68,13 @@ impl Recipe for Texture {
         let source = cx.source();
         let bytes = cx.inputs.read(source)?;
         let output = self.output(source).ok_or_else(ktx::nameless)?;
-        let image = ktx::EncodedImage::file(cx, source, &bytes);
+        let name_warning = check_name(source, self.0, settings);
+        let mut image = ktx::EncodedImage::file(cx, source, &bytes).is_source();
+        if name_warning.is_none() && self.0 == Mode::Color && settings.texture.kind == TextureKind::Auto {
+            image = image.checked_for_normals();
+        }
         let (texture, warnings) = ktx::image_artifact(cx, &output, image, self.0, settings)?;
+        name_warning.into_iter().for_each(|warning| cx.warn(warning));
         warnings.into_iter().for_each(|warning| cx.warn(warning));
         Ok(vec![texture])
     }

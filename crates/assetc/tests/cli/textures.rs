@@ -2,7 +2,9 @@
 //! UASTC (with a Zstandard decoder of its own), `bcdec` for BC7, `zstd` for uncompressed levels.
 
 mod layers;
+mod precompressed;
 mod read;
+mod roles;
 
 use crate::project::{Project, png, test_image};
 use basisu::{DecodeFlags, TargetFormat, Transcoder};

@@ -40,6 +40,10 @@ record! {
 }
 
 const MODEL_RGBSDA: u8 = 1;
+const MODEL_BC1: u8 = 128;
+const MODEL_BC3: u8 = 130;
+const MODEL_BC4: u8 = 131;
+const MODEL_BC5: u8 = 132;
 const MODEL_BC7: u8 = 134;
 const MODEL_UASTC: u8 = 166;
 const PRIMARIES_UNSPECIFIED: u8 = 0;
@@ -47,6 +51,7 @@ const PRIMARIES_BT709: u8 = 1;
 const FLAG_PREMULTIPLIED: u8 = 1;
 const CHANNEL_ALPHA: u8 = 15;
 const CHANNEL_BC7_COLOUR: u8 = 0;
+const CHANNEL_BC1_ALPHA: u8 = 1;
 const LINEAR: u8 = 0x10;
 const SIGNED_FLOAT: u8 = 0xC0;
 
@@ -70,7 +75,13 @@ fn descriptor(payload: Payload, transfer: Transfer) -> Descriptor {
         model: match payload {
             Payload::Uastc { .. } => MODEL_UASTC,
             Payload::Bc7 => MODEL_BC7,
-            Payload::Rgba8 | Payload::Rgba16F => MODEL_RGBSDA,
+            Payload::Bc1 => MODEL_BC1,
+            Payload::Bc3 => MODEL_BC3,
+            Payload::Bc4 => MODEL_BC4,
+            Payload::Bc5 => MODEL_BC5,
+            Payload::Rgba8 | Payload::Rgba16F | Payload::R16 | Payload::Rg16 | Payload::Rgba16 => {
+                MODEL_RGBSDA
+            }
         },
         primaries: match transfer {
             Transfer::Srgb => PRIMARIES_BT709,
@@ -84,42 +95,41 @@ fn descriptor(payload: Payload, transfer: Transfer) -> Descriptor {
 }
 
 fn samples(payload: Payload, transfer: Transfer) -> impl Iterator<Item = Sample> {
-    let count = if payload.block_side() > 1 { 1 } else { 4 };
+    let count = match payload {
+        Payload::Uastc { .. } | Payload::Bc7 | Payload::Bc1 | Payload::Bc4 | Payload::R16 => 1,
+        Payload::Bc3 | Payload::Bc5 | Payload::Rg16 => 2,
+        Payload::Rgba8 | Payload::Rgba16F | Payload::Rgba16 => 4,
+    };
+    let sample = |bit_offset: usize, bits: u8, channel: u8, lower: u32, upper: u32| Sample {
+        bit_offset: bit_offset as u16,
+        bit_length: bits - 1,
+        channel,
+        positions: [0; 4],
+        lower,
+        upper,
+    };
+    // Alpha is always linear; the qualifier is required if the colours are not.
+    let alpha = match transfer {
+        Transfer::Srgb => CHANNEL_ALPHA | LINEAR,
+        Transfer::Linear => CHANNEL_ALPHA,
+    };
     (0..count).map(move |i| {
-        let positions = [0; 4];
-        let channel = [0, 1, 2, CHANNEL_ALPHA][i];
+        let unorm_channel = [0, 1, 2, alpha][i];
         match payload {
-            Payload::Uastc { .. } | Payload::Bc7 => Sample {
-                bit_offset: 0,
-                bit_length: 127,
-                channel: match payload {
-                    Payload::Uastc { channels } => channels as u8,
-                    _ => CHANNEL_BC7_COLOUR,
-                },
-                positions,
-                lower: 0,
-                upper: u32::MAX,
-            },
-            Payload::Rgba8 => Sample {
-                bit_offset: 8 * i as u16,
-                bit_length: 7,
-                // Alpha is always linear; the qualifier is required if the colours are not.
-                channel: match (channel, transfer) {
-                    (CHANNEL_ALPHA, Transfer::Srgb) => CHANNEL_ALPHA | LINEAR,
-                    _ => channel,
-                },
-                positions,
-                lower: 0,
-                upper: 255,
-            },
-            Payload::Rgba16F => Sample {
-                bit_offset: 16 * i as u16,
-                bit_length: 15,
-                channel: channel | SIGNED_FLOAT,
-                positions,
-                lower: (-1.0f32).to_bits(),
-                upper: 1.0f32.to_bits(),
-            },
+            Payload::Uastc { channels } => sample(0, 128, channels as u8, 0, u32::MAX),
+            Payload::Bc7 => sample(0, 128, CHANNEL_BC7_COLOUR, 0, u32::MAX),
+            Payload::Bc1 => sample(0, 64, CHANNEL_BC1_ALPHA, 0, u32::MAX),
+            // The alpha block comes before the colour block.
+            Payload::Bc3 => sample(64 * i, 64, [alpha, 0][i], 0, u32::MAX),
+            Payload::Bc4 | Payload::Bc5 => sample(64 * i, 64, i as u8, 0, u32::MAX),
+            Payload::Rgba8 => sample(8 * i, 8, unorm_channel, 0, 255),
+            Payload::R16 | Payload::Rg16 | Payload::Rgba16 => {
+                sample(16 * i, 16, unorm_channel, 0, u16::MAX.into())
+            }
+            Payload::Rgba16F => {
+                let channel = [0, 1, 2, CHANNEL_ALPHA][i] | SIGNED_FLOAT;
+                sample(16 * i, 16, channel, (-1.0f32).to_bits(), 1.0f32.to_bits())
+            }
         }
     })
 }
@@ -143,17 +153,28 @@ pub(super) fn read(
         (37 | 43, MODEL_RGBSDA) => Payload::Rgba8,
         (97, MODEL_RGBSDA) => Payload::Rgba16F,
         (145 | 146, MODEL_BC7) => Payload::Bc7,
+        (133 | 134, MODEL_BC1) => Payload::Bc1,
+        (137 | 138, MODEL_BC3) => Payload::Bc3,
+        (139, MODEL_BC4) => Payload::Bc4,
+        (141, MODEL_BC5) => Payload::Bc5,
+        (70, MODEL_RGBSDA) => Payload::R16,
+        (77, MODEL_RGBSDA) => Payload::Rg16,
+        (91, MODEL_RGBSDA) => Payload::Rgba16,
         (0, model) => return Err(bad(offset_of!(Descriptor, model), "model", model, "166 (UASTC)")),
-        (37 | 43 | 97, model) => {
+        (37 | 43 | 70 | 77 | 91 | 97, model) => {
             return Err(bad(offset_of!(Descriptor, model), "model", model, "1 (RGBSDA)"));
         }
         (145 | 146, model) => return Err(bad(offset_of!(Descriptor, model), "model", model, "134 (BC7)")),
+        (133 | 134 | 137 | 138 | 139 | 141, model) => {
+            let expected = "128 (BC1), 130 (BC3), 131 (BC4) or 132 (BC5), as the vk_format";
+            return Err(bad(offset_of!(Descriptor, model), "model", model, expected));
+        }
         (format, _) => {
             return Err(Error::Value {
                 at: offset_of!(super::Header, vk_format) as u64,
                 field: "vk_format",
                 found: format.into(),
-                expected: "0 (UASTC), 37 or 43 (RGBA8), 97 (RGBA16F), 145 or 146 (BC7)",
+                expected: "0 (UASTC), 37 or 43 (RGBA8), 70, 77 or 91 (R16, RG16, RGBA16), 97 (RGBA16F), 133 or 134 (BC1), 137 or 138 (BC3), 139 (BC4), 141 (BC5), 145 or 146 (BC7)",
             });
         }
     };
@@ -164,8 +185,7 @@ pub(super) fn read(
             return Err(bad(offset_of!(Descriptor, transfer), "transfer", other, "1 (linear) or 2 (sRGB)"));
         }
     };
-    if payload.vk_format(transfer) != vk_format
-        || (payload == Payload::Rgba16F && transfer != Transfer::Linear)
+    if payload.vk_format(transfer) != vk_format || (payload.is_linear_only() && transfer != Transfer::Linear)
     {
         let expected = "the transfer function of the vk_format";
         return Err(bad(offset_of!(Descriptor, transfer), "transfer", found.transfer, expected));

@@ -180,9 +180,32 @@ pub enum Payload {
     Rgba8,
     /// Four half floats per texel; always linear.
     Rgba16F,
+    /// BC1 with one bit of alpha: blocks of 4×4 texels in 8 bytes.
+    Bc1,
+    /// BC3: blocks of 4×4 texels in 16 bytes.
+    Bc3,
+    /// BC4, one channel: blocks of 4×4 texels in 8 bytes; always linear.
+    Bc4,
+    /// BC5, two channels: blocks of 4×4 texels in 16 bytes; always linear.
+    Bc5,
+    /// One 16-bit channel per texel; always linear.
+    R16,
+    /// Two 16-bit channels per texel; always linear.
+    Rg16,
+    /// Four 16-bit channels per texel; always linear.
+    Rgba16,
 }
 
 impl Payload {
+    /// Returns true if the format has no variant with the sRGB transfer function.
+    pub const fn is_linear_only(self) -> bool {
+        match self {
+            Payload::Uastc { .. } | Payload::Bc7 | Payload::Rgba8 | Payload::Bc1 | Payload::Bc3 => false,
+            Payload::Rgba16F | Payload::Bc4 | Payload::Bc5 => true,
+            Payload::R16 | Payload::Rg16 | Payload::Rgba16 => true,
+        }
+    }
+
     /// Returns the `VkFormat`; 0 for UASTC.
     pub const fn vk_format(self, transfer: Transfer) -> u32 {
         match (self, transfer) {
@@ -192,6 +215,15 @@ impl Payload {
             (Payload::Rgba8, Transfer::Linear) => 37,
             (Payload::Rgba8, Transfer::Srgb) => 43,
             (Payload::Rgba16F, _) => 97,
+            (Payload::Bc1, Transfer::Linear) => 133,
+            (Payload::Bc1, Transfer::Srgb) => 134,
+            (Payload::Bc3, Transfer::Linear) => 137,
+            (Payload::Bc3, Transfer::Srgb) => 138,
+            (Payload::Bc4, _) => 139,
+            (Payload::Bc5, _) => 141,
+            (Payload::R16, _) => 70,
+            (Payload::Rg16, _) => 77,
+            (Payload::Rgba16, _) => 91,
         }
     }
 
@@ -206,6 +238,15 @@ impl Payload {
             (Payload::Rgba8, Transfer::Linear) => "R8G8B8A8_UNORM",
             (Payload::Rgba8, Transfer::Srgb) => "R8G8B8A8_SRGB",
             (Payload::Rgba16F, _) => "R16G16B16A16_SFLOAT",
+            (Payload::Bc1, Transfer::Linear) => "BC1_RGBA_UNORM_BLOCK",
+            (Payload::Bc1, Transfer::Srgb) => "BC1_RGBA_SRGB_BLOCK",
+            (Payload::Bc3, Transfer::Linear) => "BC3_UNORM_BLOCK",
+            (Payload::Bc3, Transfer::Srgb) => "BC3_SRGB_BLOCK",
+            (Payload::Bc4, _) => "BC4_UNORM_BLOCK",
+            (Payload::Bc5, _) => "BC5_UNORM_BLOCK",
+            (Payload::R16, _) => "R16_UNORM",
+            (Payload::Rg16, _) => "R16G16_UNORM",
+            (Payload::Rgba16, _) => "R16G16B16A16_UNORM",
         }
     }
 
@@ -214,15 +255,19 @@ impl Payload {
         match self {
             Payload::Uastc { channels } => channels,
             Payload::Bc7 | Payload::Rgba8 | Payload::Rgba16F => Channels::Rgba,
+            Payload::Bc1 | Payload::Bc3 | Payload::Rgba16 => Channels::Rgba,
+            Payload::Bc4 | Payload::R16 => Channels::Rrr,
+            Payload::Bc5 | Payload::Rg16 => Channels::Rg,
         }
     }
 
     /// Returns the size of a block in bytes; of a texel for uncompressed formats.
     pub const fn block_len(self) -> u64 {
         match self {
-            Payload::Uastc { .. } | Payload::Bc7 => 16,
-            Payload::Rgba8 => 4,
-            Payload::Rgba16F => 8,
+            Payload::Uastc { .. } | Payload::Bc7 | Payload::Bc3 | Payload::Bc5 => 16,
+            Payload::Rgba16F | Payload::Rgba16 | Payload::Bc1 | Payload::Bc4 => 8,
+            Payload::Rgba8 | Payload::Rg16 => 4,
+            Payload::R16 => 2,
         }
     }
 
@@ -230,7 +275,8 @@ impl Payload {
     pub const fn block_side(self) -> u32 {
         match self {
             Payload::Uastc { .. } | Payload::Bc7 => 4,
-            Payload::Rgba8 | Payload::Rgba16F => 1,
+            Payload::Bc1 | Payload::Bc3 | Payload::Bc4 | Payload::Bc5 => 4,
+            Payload::Rgba8 | Payload::Rgba16F | Payload::R16 | Payload::Rg16 | Payload::Rgba16 => 1,
         }
     }
 
@@ -242,10 +288,11 @@ impl Payload {
         blocks.checked_mul(d.into())?.checked_mul(shape.images()?)?.checked_mul(self.block_len())
     }
 
-    /// Returns the alignment of mip levels: the least common multiple of the block size and 4, which is the
-    /// block size for every payload here. With supercompression mip levels are unaligned.
+    /// Returns the alignment of mip levels: the least common multiple of the block size and 4. With supercompression mip levels are unaligned.
     pub(super) const fn alignment(self, supercompression: Supercompression) -> u64 {
         match supercompression {
+            // Block sizes are powers of two.
+            Supercompression::None if self.block_len() < 4 => 4,
             Supercompression::None => self.block_len(),
             Supercompression::Zstd => 1,
         }
@@ -255,7 +302,8 @@ impl Payload {
     pub(super) const fn type_size(self) -> u32 {
         match self {
             Payload::Uastc { .. } | Payload::Bc7 | Payload::Rgba8 => 1,
-            Payload::Rgba16F => 2,
+            Payload::Bc1 | Payload::Bc3 | Payload::Bc4 | Payload::Bc5 => 1,
+            Payload::Rgba16F | Payload::R16 | Payload::Rg16 | Payload::Rgba16 => 2,
         }
     }
 }

@@ -50,6 +50,8 @@ pub(crate) fn texture() -> impl Strategy<Value = Vec<u8>> {
         Just(Payload::Bc7),
         Just(Payload::Rgba8),
         Just(Payload::Rgba16F),
+        select(vec![Payload::Bc1, Payload::Bc3, Payload::Bc4, Payload::Bc5]),
+        select(vec![Payload::R16, Payload::Rg16, Payload::Rgba16]),
     ];
     let shape = prop_oneof![
         (1..20u32, 1..20u32).prop_map(|(w, h)| Shape::flat(w, h)),
@@ -62,7 +64,7 @@ pub(crate) fn texture() -> impl Strategy<Value = Vec<u8>> {
         |(payload, shape, supercompression, [srgb, oriented], writer, (seed, levels))| {
             let blocks = payload.block_side() > 1;
             let shape = if blocks { Shape { depth: 0, ..shape } } else { shape };
-            let srgb = srgb && payload != Payload::Rgba16F;
+            let srgb = srgb && !payload.is_linear_only();
             let transfer = if srgb { Transfer::Srgb } else { Transfer::Linear };
             let desc = Desc { shape, payload, transfer, supercompression, writer: &writer, oriented };
             let level = |level| {

@@ -83,3 +83,44 @@ detail.putdata(
 for name, options in {"detail": {"subsampling": 0}, "detail-420": {"subsampling": 2, "progressive": True}}.items():
     detail.save(name + ".jpg", quality=60, optimize=True, **options)
     open(name + ".rgb", "wb").write(Image.open(name + ".jpg").convert("RGB").tobytes())
+
+
+def authoring():
+    """QOI, TIFF, GIF and DDS: 5x3 or 8x8 texels, each computed from its place (`texel` in `authoring_formats.rs`)."""
+
+    def place(width, height, alpha):
+        image = Image.new("RGBA", (width, height))
+        for y in range(height):
+            for x in range(width):
+                image.putpixel((x, y), (x * 40 & 255, y * 70 & 255, (x + y) * 20 & 255, 255 - 30 * x if alpha else 255))
+        return image
+
+    rgba, rgb = place(5, 3, True), place(5, 3, False).convert("RGB")
+    rgba.save("rgba.qoi")
+    rgb.save("rgb.qoi")
+    for name, options in [
+        ("raw", {}),
+        ("lzw", {"compression": "tiff_lzw"}),
+        ("deflate", {"compression": "tiff_adobe_deflate"}),
+        ("packbits", {"compression": "packbits"}),
+    ]:
+        rgba.save(f"rgba_{name}.tif", **options)
+    rgb.save("rgb.tif")
+    grey = Image.new("I;16", (5, 3))
+    for y in range(3):
+        for x in range(5):
+            grey.putpixel((x, y), x * 10000 + y * 7)
+    grey.save("grey16.tif")
+    rgb.quantize(8).save("palette.tif")
+    Image.new("F", (5, 3)).save("float.tif")
+    rgb.quantize(8).save("one.gif")
+    rgb.quantize(16).save("two.gif", save_all=True, append_images=[rgb.rotate(180).quantize(16)], duration=100)
+    large, opaque = place(8, 8, True), place(8, 8, False)
+    opaque.save("dxt1.dds", pixel_format="DXT1")
+    large.save("dxt5.dds", pixel_format="DXT5")
+    opaque.convert("RGB").save("bc5.dds", pixel_format="BC5")
+    large.save("rgba.dds")
+    opaque.convert("RGB").save("rgb.dds")
+
+
+authoring()

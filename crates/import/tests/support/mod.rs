@@ -257,3 +257,86 @@ pub fn file(name: &str) -> &'static [u8] {
 pub fn extension(name: &str) -> &str {
     name.rsplit('.').next().unwrap()
 }
+
+macro_rules! authoring {
+    ($($name:literal),* $(,)?) => {
+        /// Images in QOI, TIFF, GIF and DDS.
+        pub const AUTHORING: &[(&str, &[u8])] = &[$(($name, include_bytes!(concat!("../data/", $name)))),*];
+    };
+}
+
+authoring![
+    "bc5.dds",
+    "dxt1.dds",
+    "dxt5.dds",
+    "grey16.tif",
+    "one.gif",
+    "palette.tif",
+    "rgb.dds",
+    "rgb.qoi",
+    "rgb.tif",
+    "rgba.dds",
+    "rgba.qoi",
+    "rgba_deflate.tif",
+    "rgba_lzw.tif",
+    "rgba_packbits.tif",
+    "rgba_raw.tif",
+    "two.gif",
+];
+
+/// A Photoshop document whose planes hold `sample(channel, index)`; `packed` selects PackBits rows.
+pub fn psd(
+    (width, height): (u32, u32),
+    (mode, channels, bits): (u16, u16, u16),
+    packed: bool,
+    resources: &[u8],
+    sample: impl Fn(usize, usize) -> u16,
+) -> Vec<u8> {
+    let mut file = b"8BPS\0\x01\0\0\0\0\0\0".to_vec();
+    file.extend(channels.to_be_bytes());
+    file.extend([height.to_be_bytes(), width.to_be_bytes()].concat());
+    file.extend([bits.to_be_bytes(), mode.to_be_bytes()].concat());
+    let palette: Vec<u8> =
+        if mode == 2 { (0..768u32).map(|i| (i / 256 * 60 + i % 256) as u8).collect() } else { vec![] };
+    file.extend((palette.len() as u32).to_be_bytes());
+    file.extend(palette);
+    file.extend((resources.len() as u32).to_be_bytes());
+    file.extend(resources);
+    file.extend(0u32.to_be_bytes());
+    file.extend(u16::from(packed).to_be_bytes());
+    let row = |channel: usize, y: usize| -> Vec<u8> {
+        let values = (0..width as usize).map(|x| sample(channel, y * width as usize + x));
+        values.flat_map(|v| if bits == 16 { v.to_be_bytes().to_vec() } else { vec![v as u8] }).collect()
+    };
+    let rows: Vec<Vec<u8>> = (0..channels as usize)
+        .flat_map(|c| (0..height as usize).map(move |y| (c, y)))
+        .map(|(c, y)| row(c, y))
+        .collect();
+    if packed {
+        // A run of one byte, then a literal of the others.
+        let pack = |row: &Vec<u8>| {
+            let mut out = vec![0, row[0]];
+            if row.len() > 1 {
+                out.push((row.len() - 2) as u8);
+                out.extend(&row[1..]);
+            }
+            out
+        };
+        let rows: Vec<Vec<u8>> = rows.iter().map(pack).collect();
+        rows.iter().for_each(|row| file.extend((row.len() as u16).to_be_bytes()));
+        file.extend(rows.concat());
+    } else {
+        file.extend(rows.concat());
+    }
+    file
+}
+
+/// Photoshop documents of the supported variants.
+pub fn psd_files() -> Vec<(String, Vec<u8>)> {
+    let variants = [(1, 1, 8), (1, 2, 16), (2, 1, 8), (3, 3, 8), (3, 4, 16), (3, 5, 8)];
+    let file = |(mode, channels, bits): (u16, u16, u16), packed| {
+        let bytes = psd((5, 3), (mode, channels, bits), packed, &[], |c, i| (c * 20 + i * 3) as u16);
+        (format!("{mode}-{channels}-{bits}-{packed}.psd"), bytes)
+    };
+    variants.into_iter().flat_map(|variant| [file(variant, false), file(variant, true)]).collect()
+}

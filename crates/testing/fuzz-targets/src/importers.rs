@@ -11,6 +11,7 @@ use assetc::tools::Tools;
 use kiln_engine::mem::Mem;
 use kiln_engine::{Fs, Inputs, Limits, RelPath, SourceTree};
 use kiln_font::Settings;
+use kiln_import::dds::Dds;
 use kiln_import::image::{self, IMAGE_EXTENSIONS};
 use kiln_import::{cube as lut, gltf as models, hdr as hdr_images, obj as wavefront};
 
@@ -49,6 +50,15 @@ pub(crate) fn fbx(bytes: &[u8]) {
 /// Imports a color LUT.
 pub(crate) fn cube(bytes: &[u8]) {
     let _ = black_box(lut::import(bytes));
+}
+
+/// Reads a DDS texture, all of its mip levels and the decoded base level.
+pub(crate) fn dds(bytes: &[u8]) {
+    let Ok(texture) = Dds::read(bytes, &LIMITS) else { return };
+    for level in 0..texture.levels {
+        texture.level(level).iter().for_each(|texels| drop(black_box(texture.rgba8(texels))));
+    }
+    let _ = black_box(texture.decode(&LIMITS));
 }
 
 /// Imports an image with the extension that the first byte chooses.

@@ -22,6 +22,7 @@
 //! | `fbx` | the FBX importer (feature `fbx`) |
 //! | `cube` | the importer of color LUTs in the `.cube` format |
 //! | `image` | the image importers, with the extension chosen by the first byte |
+//! | `dds` | the reader of DDS textures: levels and decoded base level |
 //! | `hdr` | the HDR image importers, Radiance and OpenEXR: probe and import |
 //! | `font` | the font compiler |
 //! | `unity-meta` | the parser of `.meta` files, and the reference scanner |
@@ -78,6 +79,7 @@ targets! {
     #[cfg(feature = "fbx")] "fbx" importers::fbx;
     "cube" importers::cube;
     "image" importers::image;
+    "dds" importers::dds;
     "hdr" importers::hdr;
     "font" importers::font;
     "unity-meta" importers::unity_meta;

@@ -62,10 +62,10 @@ impl Texture {
         assert_eq!((header.index.sgd_byte_offset, header.index.sgd_byte_length), (0, 0));
         // From the end of the metadata to the end of the file: smallest level first, nothing else.
         let mut end = u64::from(header.index.kvd_byte_offset + header.index.kvd_byte_length);
-        let block = if is_blocks { 16 } else { u64::from(header.type_size) * 4 };
+        let block = u64::from(dfd.bytes_planes[0]);
         for level in (0..count).rev() {
             let [offset, length, inflated] = index(level);
-            let start = if zstd { end } else { end.next_multiple_of(block) };
+            let start = if zstd { end } else { end.next_multiple_of(block.max(4)) };
             assert_eq!(offset, start, "level {level} of {count}");
             assert!(bytes[end as usize..offset as usize].iter().all(|byte| *byte == 0));
             let side = |size: u32| u64::from((size >> level).max(1));

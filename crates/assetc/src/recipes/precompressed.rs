@@ -1,0 +1,117 @@
+//! `*.ktx2` and `*.dds`: textures in the format of the GPU, validated and passed through to `.ktx2`.
+//!
+//! A `.ktx2` is copied byte by byte, a `.dds` keeps its texels and changes its container. With `texture.precompressed:
+//! reencode` the base level is decoded and compiled like an image.
+
+use super::ktx::{self, texture_settings, weigh};
+use crate::artifact::{FileArtifact, FileMetadata};
+use crate::config::{Precompressed as Handling, Settings};
+use crate::recipe::{Recipe, Suffix, suffix};
+use crate::texture_role::mode_of;
+use crate::tools::Tools;
+use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
+use kiln_format::Format;
+use kiln_format::ktx2::{self, Ktx2, Payload};
+use kiln_import::dds::{Dds, DdsFormat};
+use kiln_texture::{Extent, Mode};
+
+/// The extensions of the recipe.
+const EXTENSIONS: &[&str] = &["ktx2", "dds"];
+
+/// The recipe for a texture that is in the format of the GPU already.
+pub(crate) struct Precompressed;
+
+impl Recipe for Precompressed {
+    fn name(&self) -> &'static str {
+        "precompressed"
+    }
+
+    fn sections(&self) -> &'static [&'static str] {
+        &["texture"]
+    }
+
+    fn version(&self) -> u32 {
+        ktx::VERSION
+    }
+
+    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
+        is_file && suffix.is(EXTENSIONS)
+    }
+
+    fn output(&self, source: &RelPath) -> Option<RelPath> {
+        RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
+    }
+
+    fn yields_to_others(&self, _: &RelPath) -> bool {
+        true
+    }
+
+    fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
+        match settings.texture.precompressed {
+            Handling::Keep => sources.len(source).saturating_mul(3),
+            Handling::Reencode => weigh(&[source], false, settings, sources),
+        }
+    }
+
+    fn run(
+        &self,
+        cx: &mut ActionContext<'_>,
+        settings: &Settings,
+        _: &Tools,
+    ) -> Result<Vec<FileArtifact>, Diag> {
+        let source = cx.source();
+        let bytes = cx.inputs.read(source)?;
+        let output = self.output(source).ok_or_else(ktx::nameless)?;
+        let mode = suffix(source).map_or(Mode::Color, |suffix| mode_of(&suffix, settings));
+        if settings.texture.precompressed == Handling::Reencode {
+            let image = ktx::EncodedImage::file(cx, source, &bytes);
+            let (texture, warnings) = ktx::image_artifact(cx, &output, image, mode, settings)?;
+            warnings.into_iter().for_each(|warning| cx.warn(warning));
+            // The colour space depends on the mode only, as it does for images.
+            return Ok(vec![texture]);
+        }
+        if bytes.starts_with(b"DDS ") {
+            let dds = Dds::read(&bytes, cx.inputs.limits())?;
+            cx.inputs.limits().check_memory((bytes.len() as u64).saturating_mul(3), "the mip levels")?;
+            let encoded = convert(&dds, mode, &texture_settings(settings));
+            return Ok(vec![ktx::artifact(cx, Some(output), encoded)?]);
+        }
+        let transfer = Ktx2.verify(&bytes).and_then(|()| ktx2::transfer(&bytes)).map_err(|error| {
+            let hint = "set texture.precompressed to reencode, or copy the file unchanged with `embed`";
+            Diag::new(Code::TexturePassthrough, format!("the texture cannot be passed through: {error}"))
+                .hint(hint)
+        })?;
+        Ok(vec![cx.artifact(&output, FileMetadata::texture(&output, transfer), &bytes)?])
+    }
+}
+
+/// Converts the container of a DDS texture. Texels with bit masks become RGBA8.
+fn convert(
+    dds: &Dds<'_>,
+    mode: Mode,
+    settings: &kiln_texture::Settings,
+) -> Result<kiln_texture::Encoded, kiln_texture::Error> {
+    let payload = match dds.format {
+        DdsFormat::Bc1 => Payload::Bc1,
+        DdsFormat::Bc3 => Payload::Bc3,
+        DdsFormat::Bc4 => Payload::Bc4,
+        DdsFormat::Bc5 => Payload::Bc5,
+        DdsFormat::Bc7 => Payload::Bc7,
+        DdsFormat::R16 => Payload::R16,
+        DdsFormat::Rg16 => Payload::Rg16,
+        DdsFormat::Rgba16 => Payload::Rgba16,
+        DdsFormat::Rgba16F => Payload::Rgba16F,
+        _ => Payload::Rgba8,
+    };
+    // Headers without a DXGI format do not state the transfer function.
+    let srgb = dds.srgb.unwrap_or(mode == Mode::Color) && !payload.is_linear_only();
+    let level = |level| -> Vec<u8> { dds.level(level).iter().flat_map(|texels| dds.rgba8(texels)).collect() };
+    let extent = Extent {
+        width: dds.width,
+        height: dds.height,
+        depth: dds.depth,
+        layers: dds.layers,
+        faces: dds.faces,
+    };
+    kiln_texture::wrap_levels(extent, payload, srgb, (0..dds.levels).map(level).collect(), settings)
+}

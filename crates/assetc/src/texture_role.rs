@@ -1,0 +1,188 @@
+//! The texture mode of an image file: `texture.kind`, or else the end of its name.
+
+use crate::config::{Settings, Suffixes, TextureKind};
+use crate::recipe::{Suffix, suffix};
+use kiln_engine::{Code, Diag, RelPath};
+use kiln_ir::{Image, Texels};
+use kiln_texture::Mode;
+
+/// Names of normal maps at the end of a file name, as art tools write them.
+const NORMAL: &[&str] =
+    &["n", "nm", "nrm", "nor", "norm", "normal", "normals", "normalmap", "normalgl", "normaldx", "ddn"];
+/// Names of maps with one channel.
+const GRAYSCALE: &[&str] = &[
+    "ao",
+    "occlusion",
+    "ambientocclusion",
+    "rough",
+    "roughness",
+    "metal",
+    "metallic",
+    "metalness",
+    "height",
+    "heightmap",
+    "disp",
+    "displacement",
+    "bump",
+    "gloss",
+    "glossiness",
+    "smoothness",
+    "cavity",
+    "opacity",
+];
+/// Names of maps with several packed channels.
+const PACKED: &[&str] = &[
+    "orm",
+    "arm",
+    "rma",
+    "mra",
+    "rmo",
+    "mro",
+    "orma",
+    "mrao",
+    "ormh",
+    "metallicroughness",
+    "occlusionroughnessmetallic",
+    "maskmap",
+    "packed",
+];
+
+/// Returns the mode in which an image file, or a folder of images, is compiled with these settings.
+pub(crate) fn mode_of(suffix: &Suffix<'_>, settings: &Settings) -> Mode {
+    match settings.texture.kind {
+        TextureKind::Color => Mode::Color,
+        TextureKind::Linear => Mode::LinearColor,
+        TextureKind::Normal => Mode::Normal,
+        TextureKind::Grayscale => Mode::Grayscale,
+        TextureKind::Auto => match settings.texture.suffixes {
+            Suffixes::Standard => suffix.mode,
+            Suffixes::Extended => extended_mode(suffix).unwrap_or(suffix.mode),
+        },
+    }
+}
+
+/// Returns the mode that the names of art tools stand for; `None` if the name has no such ending.
+fn extended_mode(suffix: &Suffix<'_>) -> Option<Mode> {
+    let name = suffix.stem.rsplit('/').next().unwrap_or_default();
+    let (_, word) = name.rsplit_once(['_', '-', '.', ' '])?;
+    let word = word.to_ascii_lowercase();
+    let is = |words: &[&str]| words.contains(&word.as_str());
+    match () {
+        () if is(NORMAL) => Some(Mode::Normal),
+        () if is(GRAYSCALE) => Some(Mode::Grayscale),
+        () if is(PACKED) => Some(Mode::LinearColor),
+        () => None,
+    }
+}
+
+/// Returns the warning about a file that is compiled as sRGB colour because of its name, although the name is that of a
+/// normal map or of another data map in art tools.
+pub(crate) fn check_name(source: &RelPath, mode: Mode, settings: &Settings) -> Option<Diag> {
+    if mode != Mode::Color || settings.texture.kind != TextureKind::Auto {
+        return None;
+    }
+    let (what, kind) = match extended_mode(&suffix(source)?)? {
+        Mode::Normal => ("a normal map", "normal"),
+        Mode::LinearColor => ("a map of packed channels", "linear"),
+        Mode::Grayscale => ("a map of one channel", "grayscale"),
+        Mode::Color => return None,
+    };
+    Some(warning(format!("the name is that of {what}, and the image is compiled as sRGB colour"), kind))
+}
+
+/// Returns the warning about an image that is compiled as sRGB colour and whose texels are unit vectors around +Z.
+pub(crate) fn check_texels(image: &Image) -> Option<Diag> {
+    /// The number of texels that are looked at.
+    const SAMPLES: usize = 4096;
+    let values: Vec<[f32; 4]> = match image.texels() {
+        Texels::Rgba8(v) => {
+            let texels = v.as_chunks().0;
+            let step = texels.len().div_ceil(SAMPLES);
+            texels
+                .iter()
+                .step_by(step)
+                .map(|t: &[u8; 4]| t.map(|value| f32::from(value) / 127.5 - 1.0))
+                .collect()
+        }
+        Texels::Rgba16(v) => {
+            let texels = v.as_chunks().0;
+            let step = texels.len().div_ceil(SAMPLES);
+            let unit = |value: u16| f32::from(value) / 32767.5 - 1.0;
+            texels.iter().step_by(step).map(|t: &[u16; 4]| t.map(unit)).collect()
+        }
+    };
+    let is_normal = |[x, y, z, _]: &[f32; 4]| *z > 0.0 && ((x * x + y * y + z * z).sqrt() - 1.0).abs() < 0.1;
+    let normals = values.iter().filter(|texel| is_normal(texel)).count();
+    // A constant image is a placeholder as likely as it is a flat normal map.
+    let varies = values.iter().any(|texel| texel != &values[0]);
+    let flagged = varies && values.len() >= 16 && normals * 100 >= values.len() * 98;
+    flagged.then(|| {
+        let message = "the texels are those of a normal map, and the image is compiled as sRGB colour";
+        warning(message.to_owned(), "normal")
+    })
+}
+
+fn warning(message: String, kind: &str) -> Diag {
+    Diag::new(Code::TextureRole, message).hint(format!(
+        "set texture.suffixes to extended or texture.kind to {kind} in a rule, or texture.kind to color if the image is one"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn modes(name: &str, edit: impl Fn(&mut Settings)) -> Mode {
+        let mut settings = Settings::default();
+        edit(&mut settings);
+        let path = RelPath::new(name).unwrap();
+        mode_of(&suffix(&path).unwrap(), &settings)
+    }
+
+    #[test]
+    fn kind_overrides_the_name() {
+        for (kind, mode) in [
+            (TextureKind::Color, Mode::Color),
+            (TextureKind::Linear, Mode::LinearColor),
+            (TextureKind::Normal, Mode::Normal),
+            (TextureKind::Grayscale, Mode::Grayscale),
+        ] {
+            assert_eq!(modes("a.n.png", |s| s.texture.kind = kind), mode);
+        }
+        assert_eq!(modes("a.n.png", |_| {}), Mode::Normal);
+    }
+
+    #[test]
+    fn extended_suffixes_are_those_of_art_tools() {
+        for (name, standard, extended) in [
+            ("wall_n.png", Mode::Color, Mode::Normal),
+            ("wall-Normal.png", Mode::Color, Mode::Normal),
+            ("a/wall_ORM.tif", Mode::Color, Mode::LinearColor),
+            ("wall_ao.png", Mode::Color, Mode::Grayscale),
+            ("wall_rough.png", Mode::Color, Mode::Grayscale),
+            ("wall.n.png", Mode::Normal, Mode::Normal),
+            ("wall.h.png", Mode::Grayscale, Mode::Grayscale),
+            ("normal.png", Mode::Color, Mode::Color),
+            ("walln.png", Mode::Color, Mode::Color),
+            ("a_n/wall.png", Mode::Color, Mode::Color),
+            ("wall_diffuse.png", Mode::Color, Mode::Color),
+        ] {
+            assert_eq!(modes(name, |_| {}), standard, "{name}");
+            assert_eq!(modes(name, |s| s.texture.suffixes = Suffixes::Extended), extended, "{name}");
+        }
+    }
+
+    #[test]
+    fn normal_maps_are_recognised_by_their_texels() {
+        let image = |texel: fn(usize) -> [u8; 4]| {
+            Image::new(8, 8, Texels::Rgba8((0..64).flat_map(texel).collect())).unwrap()
+        };
+        assert!(
+            check_texels(&image(|i| if i % 2 == 0 { [128, 128, 255, 255] } else { [180, 128, 244, 255] }))
+                .is_some()
+        );
+        assert!(check_texels(&image(|_| [128, 128, 255, 255])).is_none(), "constant");
+        assert!(check_texels(&image(|i| [i as u8 * 4, 90, 20, 255])).is_none());
+        assert!(check_texels(&image(|i| [200, 200, 200 + (i % 3) as u8, 255])).is_none());
+    }
+}

@@ -1,0 +1,87 @@
+//! `.ktx2` and `.dds` sources, and the image formats that yield to an export of the same name.
+
+use super::images::{AUTHORING, psd};
+use super::read::{LINEAR, SRGB, Texture};
+use crate::project::{Project, test_image};
+
+fn file(name: &str) -> &'static [u8] {
+    AUTHORING.iter().find(|(known, _)| *known == name).unwrap().1
+}
+
+#[test]
+fn dds_texels_are_passed_through() {
+    let p = Project::new();
+    for name in ["dxt1", "dxt5", "bc5", "rgba"] {
+        p.write(&format!("assets/{name}.dds"), file(&format!("{name}.dds")));
+    }
+    p.write("assets/data.n.dds", file("dxt5.dds"));
+    p.write("assetc.yml", "default: {texture: {supercompress: none}}\n");
+    p.run(&["--verify"]).expect(0);
+    for (name, vk_format, transfer, start) in [
+        ("dxt1", 134, SRGB, 128),
+        ("dxt5", 138, SRGB, 128),
+        ("data.n", 137, LINEAR, 128),
+        ("bc5", 141, LINEAR, 148),
+        ("rgba", 43, SRGB, 128),
+    ] {
+        let bytes = p.read(&format!("runtime/{name}.ktx2"));
+        let reader = ktx2::Reader::new(&bytes).unwrap();
+        assert_eq!(reader.header().format.unwrap().value(), vk_format, "{name}");
+        assert_eq!(reader.basic_dfd().unwrap().transfer_function, transfer, "{name}");
+        let source = p.read(&format!("assets/{name}.dds"));
+        let level = reader.levels().next().unwrap().data.to_vec();
+        match name {
+            // Pillow stores BGRA.
+            "rgba" => assert_eq!(level[..4], [source[130], source[129], source[128], source[131]]),
+            _ => assert_eq!(level, source[start..], "{name}"),
+        }
+    }
+    p.run(&["check"]).expect(0);
+}
+
+#[test]
+fn ktx2_sources_are_copied_or_encoded_again() {
+    let p = Project::new();
+    p.write("assets/a.png", test_image(16, 16, 1));
+    p.run(&[]).expect(0);
+    let texture = p.read("runtime/a.ktx2");
+    p.remove("assets/a.png").write("assets/a.ktx2", &texture);
+    assert_eq!(p.build(), (1, 0));
+    assert_eq!(p.read("runtime/a.ktx2"), texture);
+
+    p.write("assetc.yml", "default: {texture: {precompressed: reencode, compress: false, mips: false}}\n");
+    p.run(&[]).expect(0);
+    let again = Texture::open(&p, "runtime/a.ktx2");
+    assert_eq!((again.vk_format(), again.size()), (43, (16, 16, 1)));
+    let explained = p.run(&["explain", "a.ktx2"]).expect(0).stdout;
+    assert!(explained.contains("texture.precompressed") && explained.contains("reencode"), "{explained}");
+
+    p.write("assetc.yml", "")
+        .write("assets/a.ktx2", &texture[..100])
+        .write("assets/b.png", test_image(4, 4, 2));
+    let ran = p.run(&[]).expect(1);
+    assert!(ran.stderr.contains("error[texture-passthrough]: a.ktx2: "), "{}", ran.stderr);
+    assert!(p.exists("runtime/b.ktx2"));
+}
+
+#[test]
+fn documents_yield_to_their_export() {
+    let p = Project::new();
+    let document = psd((4, 4), (3, 3, 8), true, &[], |channel, index| (channel * 40 + index) as u16);
+    p.write("assets/wall.psd", &document)
+        .write("assets/wall.png", test_image(4, 4, 1))
+        .write("assets/own.psd", &document);
+    p.write("assetc.yml", "default: {texture: {compress: false, mips: false}}\n");
+    let json = p.run(&["--json"]).expect(0).json();
+    let problem = &json["problems"][0];
+    assert_eq!(
+        (problem["code"].as_str(), problem["path"].as_str()),
+        (Some("source-shadowed"), Some("wall.psd"))
+    );
+    assert_eq!(json["built"], 2);
+    let own = Texture::open(&p, "runtime/own.ktx2");
+    assert_eq!(own.levels[0][4..8], [1, 41, 81, 255]);
+    p.write("assets/own.tif", file("rgb.tif"));
+    let ran = p.run(&[]).expect(1);
+    assert!(ran.stderr.contains("own.psd and own.tif both write own.ktx2"), "{}", ran.stderr);
+}
