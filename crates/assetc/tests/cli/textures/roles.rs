@@ -139,7 +139,8 @@ fn sixteen_bit_sources_keep_their_precision_on_request() {
 #[test]
 fn materials_follow_the_role_of_the_images() {
     let p = Project::new();
-    p.write("assets/wall.png", test_image(8, 8, 1)).write("assets/brick.mat", "textures:\n  base_color: wall.png\n");
+    p.write("assets/wall.png", test_image(8, 8, 1))
+        .write("assets/brick.mat", "textures:\n  base_color: wall.png\n");
     let textures = |p: &Project| -> Vec<String> {
         p.run(&["check"]).expect(0);
         p.tree("runtime").into_keys().filter(|path| path.ends_with(".ktx2")).collect()
