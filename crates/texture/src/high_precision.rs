@@ -16,7 +16,11 @@ pub fn levels_16(image: Image, mode: Mode, mips: Mips, max_size: Option<u32>) ->
 }
 
 /// Encodes layers of one size as R16, RG16 or RGBA16.
-pub(crate) fn encode(layers: Vec<Image>, mode: Mode, settings: &Settings) -> Result<Encoded, Error> {
+pub(crate) fn encode_layers_16(
+    layers: Vec<Image>,
+    mode: Mode,
+    settings: &Settings,
+) -> Result<Encoded, Error> {
     let first = layers.first().ok_or(Error::Empty)?;
     let (width, height) = mips::fit(first.width(), first.height(), settings.max_size);
     let (texels, channels) = match mode {

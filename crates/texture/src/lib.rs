@@ -352,7 +352,7 @@ fn encode_layers(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Re
         && mode != Mode::Color
         && layers.iter().all(|l| l.len() == 1)
     {
-        return high_precision::encode(layers.into_iter().flatten().collect(), mode, settings);
+        return high_precision::encode_layers_16(layers.into_iter().flatten().collect(), mode, settings);
     }
     let first = layers.first().and_then(|layer| layer.first()).ok_or(Error::Empty)?;
     let (width, height) = mips::fit(first.width(), first.height(), settings.max_size);

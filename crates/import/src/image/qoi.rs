@@ -27,7 +27,7 @@ pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
         return Err(truncated(format!("{} bytes cannot contain {width}x{height} pixels", data.len())));
     }
     let mut texels = vec![0; size];
-    let mut stream = data.iter().copied();
+    let mut stream = data.iter();
     decode(&mut stream, texels.as_chunks_mut().0)?;
     if !stream.as_slice().starts_with(&END) {
         return Err(truncated("the end marker of the QOI data is missing"));
@@ -35,12 +35,12 @@ pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
     checked_image((width, height, Texels::Rgba8(texels)))
 }
 
-fn decode(stream: &mut std::iter::Copied<std::slice::Iter<'_, u8>>, out: &mut [[u8; 4]]) -> Result<(), Diag> {
+fn decode(stream: &mut std::slice::Iter<'_, u8>, out: &mut [[u8; 4]]) -> Result<(), Diag> {
     let mut seen = [[0u8; 4]; 64];
     let mut texel = [0, 0, 0, u8::MAX];
     let mut at = 0;
     while at < out.len() {
-        let mut next = || stream.next().ok_or_else(|| truncated("the QOI data is incomplete"));
+        let mut next = || stream.next().copied().ok_or_else(|| truncated("the QOI data is incomplete"));
         let tag = next()?;
         let mut run = 1;
         match (tag, tag >> 6) {
