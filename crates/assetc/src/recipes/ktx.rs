@@ -55,7 +55,7 @@ impl<'a> EncodedImage<'a> {
     }
 
     /// Marks the image as a source of its own: `texture.swizzle` applies to it.
-    pub(crate) fn as_source(self) -> EncodedImage<'a> {
+    pub(crate) fn standalone(self) -> EncodedImage<'a> {
         EncodedImage { is_source: true, ..self }
     }
 
