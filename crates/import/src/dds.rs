@@ -93,7 +93,7 @@ pub struct Dds<'a> {
     pub levels: u32,
     /// The format of the texels.
     pub format: DdsFormat,
-    /// Whether colours are sRGB; `None` if the header cannot state it.
+    /// True if colours are sRGB; `None` if the header cannot state it.
     pub srgb: Option<bool>,
     data: &'a [u8],
 }
