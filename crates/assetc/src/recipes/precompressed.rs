@@ -76,13 +76,37 @@ impl Recipe for Precompressed {
             let encoded = convert(&dds, mode, &texture_settings(settings));
             return Ok(vec![ktx::artifact(cx, Some(output), encoded)?]);
         }
-        let transfer = Ktx2.verify(&bytes).and_then(|()| ktx2::transfer(&bytes)).map_err(|error| {
-            let hint = "set texture.precompressed to reencode, or copy the file unchanged with `embed`";
-            Diag::new(Code::TexturePassthrough, format!("the texture cannot be passed through: {error}"))
-                .hint(hint)
-        })?;
-        Ok(vec![cx.artifact(&output, FileMetadata::texture(&output, transfer), &bytes)?])
+        match Ktx2.verify(&bytes).and_then(|()| ktx2::transfer(&bytes)) {
+            Ok(transfer) => {
+                Ok(vec![cx.artifact(&output, FileMetadata::texture(&output, transfer), &bytes)?])
+            }
+            // Textures of models are often in formats that only their importer reads.
+            Err(error) if is_complete_ktx2(&bytes) => {
+                let message = format!("the texture is not passed through, and nothing is written: {error}");
+                let hint =
+                    "set texture.precompressed to reencode, copy the file with `embed`, or `exclude` it";
+                cx.warn(Diag::new(Code::TextureForeign, message).hint(hint));
+                Ok(vec![])
+            }
+            Err(error) => {
+                let message = format!("the texture is damaged: {error}");
+                Err(Diag::new(Code::TexturePassthrough, message).hint("export or download it again"))
+            }
+        }
     }
+}
+
+/// Returns whether a file has the header of KTX 2.0 and contains the mip levels that its index states.
+fn is_complete_ktx2(bytes: &[u8]) -> bool {
+    let number = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let Some(levels) = number(40).map(|number| number as u32) else { return false };
+    let is_inside = |level: u32| {
+        let entry = 80 + 24 * level as usize;
+        let end =
+            number(entry).zip(number(entry + 8)).and_then(|(offset, length)| offset.checked_add(length));
+        end.is_some_and(|end| end <= bytes.len() as u64)
+    };
+    bytes.starts_with(&ktx2::IDENTIFIER) && levels <= 32 && (0..levels.max(1)).all(is_inside)
 }
 
 /// Converts the container of a DDS texture. Texels with bit masks become RGBA8.

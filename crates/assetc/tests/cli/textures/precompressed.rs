@@ -65,6 +65,19 @@ fn ktx2_sources_are_copied_or_encoded_again() {
 }
 
 #[test]
+fn foreign_ktx2_is_a_warning_and_can_be_encoded_again() {
+    let p = Project::new();
+    p.write("assets/f.ktx2", include_bytes!("../../../../import/tests/data/etc1s-alpha.ktx2"));
+    let json = p.run(&["--json"]).expect(0).json();
+    assert_eq!(json["assets"][0]["warnings"][0]["code"], "texture-foreign", "{json}");
+    assert!(!p.exists("runtime/f.ktx2"));
+    p.run(&["check"]).expect(0);
+    p.write("assetc.yml", "default: {texture: {precompressed: reencode}}\n");
+    p.run(&[]).expect(0);
+    assert_eq!(Texture::open(&p, "runtime/f.ktx2").size().0, 37);
+}
+
+#[test]
 fn documents_yield_to_their_export() {
     let p = Project::new();
     let document = psd((4, 4), (3, 3, 8), true, &[], |channel, index| (channel * 40 + index) as u16);
