@@ -9,6 +9,7 @@
 
 mod cache;
 mod init;
+mod lints;
 mod parse;
 mod resolve;
 mod roots;
@@ -22,9 +23,9 @@ use std::path::{Path, PathBuf};
 
 use crate::budget::Budget;
 use kiln_engine::store::settings::CacheSettings;
-use kiln_engine::{Code, Diag, nearest};
+use kiln_engine::{Code, Diag, LintPolicy, nearest};
 
-pub use init::{STARTER, init};
+pub use init::{InitReport, STARTER, init};
 pub use resolve::{Layer, Resolved, Resolver, SettingRow};
 pub use roots::Roots;
 pub use settings::{
@@ -73,6 +74,7 @@ pub struct Config {
     manifest_on_failure: OnFailure,
     /// Paths of external programs, by name.
     tools: Vec<(String, Text)>,
+    lints: LintPolicy,
     cache: CacheSettings,
     /// The positions of the keys of `cache:`.
     cache_places: Vec<(String, At)>,
@@ -140,6 +142,7 @@ impl Config {
             embed: Vec::new(),
             budgets: Vec::new(),
             tools: Vec::new(),
+            lints: LintPolicy::default(),
             cache: CacheSettings::default(),
             cache_places: Vec::new(),
             trusted: false,
@@ -273,6 +276,11 @@ impl Config {
     pub fn tool(&self, name: &str) -> Option<PathBuf> {
         let named = self.tools.iter().find(|(tool, _)| self.trusted && tool == name);
         named.map(|(_, path)| self.project.join(&path.text))
+    }
+
+    /// Returns the levels of warnings.
+    pub fn lints(&self) -> &LintPolicy {
+        &self.lints
     }
 
     /// Returns the settings of the cache. Some take effect only if the project [is trusted](Config::is_trusted).

@@ -17,7 +17,7 @@ pub use wake_signal::{WakeSignal, Wakeup};
 use crate::build::{BuildReport, Request, build};
 use crate::config::{Config, FILE_NAME, Roots};
 use crate::runtime::read_records;
-use kiln_engine::{Code, Diag, Event, Events, Hash, Stamp, State};
+use kiln_engine::{Code, Diag, Event, Events, Hash, LintPolicy, Stamp, State};
 use snapshot::Snapshot;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -39,6 +39,8 @@ pub struct BuildCycle {
     pub recovered: bool,
     /// The directories; `None` if the configuration is invalid.
     pub roots: Option<Roots>,
+    /// The levels of warnings that the configuration sets.
+    pub lints: LintPolicy,
     /// Warnings about the configuration and about the watch itself, each reported once.
     pub warnings: Vec<Diag>,
     /// The report of the build, or the error that prevented it.
@@ -189,6 +191,7 @@ impl Watch<'_> {
             state.files = Some((roots.output.clone(), self.files(roots).unwrap_or_default()));
         }
         let roots = roots.cloned();
+        let lints = project.as_ref().map(|(config, _)| config.lints().clone()).unwrap_or_default();
         // A build that only confirms an unchanged snapshot reports no progress.
         let events = CancellableEvents { wake, events: if is_same { &() } else { self.events } };
         let outcome = project.and_then(|(config, roots)| self.build(&config, &roots, &events));
@@ -204,6 +207,7 @@ impl Watch<'_> {
             is_unchanged: false,
             recovered: false,
             roots,
+            lints,
             warnings,
             outcome,
             changed,

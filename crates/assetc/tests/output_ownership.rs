@@ -259,6 +259,10 @@ fn init_does_not_write_through_a_link() {
     room.link("../made", "assetc.yml");
     assert_ne!(room.run(ASSETC, &["init"]).code, 0);
     assert!(!room.path("../made").exists() && room.is_link("assetc.yml"));
+    let room = TestDir::create();
+    room.link("../made", ".gitignore");
+    room.run(ASSETC, &["init"]).expect(0);
+    assert!(!room.path("../made").exists() && room.is_link(".gitignore"));
 }
 
 #[test]

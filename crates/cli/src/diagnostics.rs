@@ -7,6 +7,7 @@
 
 mod explain;
 mod github;
+pub(crate) mod groups;
 mod location;
 mod sarif;
 

@@ -13,11 +13,7 @@ pub fn diag(diag: &Diag, style: Style) -> String {
 
 /// Formats a diagnostic like [`diag`], with the severity that its lint level gives it.
 pub fn diag_with_severity(diag: &Diag, severity: Severity, style: Style) -> String {
-    let head = format!("{severity}[{}]", diag.code);
-    let head = match severity {
-        Severity::Error => style.error(&head),
-        Severity::Warning => style.warning(&head),
-    };
+    let head = style.severity(severity, &format!("{severity}[{}]", diag.code));
     let mut text = format!("{head}: ");
     if let Some(path) = &diag.path {
         text += &style.strong(&printable(path));

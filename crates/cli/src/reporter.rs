@@ -1,6 +1,6 @@
 //! The reporter of a tool: diagnostics on standard error, results on standard output, and the exit code.
 
-use crate::diagnostics::{DiagnosticArgs, Diagnostics, MessageFormat};
+use crate::diagnostics::{DiagnosticArgs, Diagnostics, MessageFormat, groups};
 use crate::guarded;
 use crate::interrupt;
 use crate::progress::Verbosity;
@@ -99,6 +99,34 @@ impl Reporter {
             }
             _ => self.diagnostics.write(diag, severity, self.json),
         }
+    }
+
+    /// Reports many diagnostics: each like [`say`](Self::say), but in the human format warnings are grouped by code, and of
+    /// each code the first are shown with the number of the others. Verbose output shows all.
+    pub fn say_grouped<'a>(&self, diags: impl IntoIterator<Item = &'a Diag>) {
+        if self.diagnostics.format() != MessageFormat::Human || self.verbosity == Verbosity::Verbose {
+            diags.into_iter().for_each(|diag| self.say(diag));
+            return;
+        }
+        let counted = diags.into_iter().filter_map(|diag| Some((self.diagnostics.count(diag)?, diag)));
+        let shown: Vec<_> = counted.filter(|(severity, _)| self.is_shown(*severity)).collect();
+        let mut stderr = io::stderr();
+        let style = Style::of(&stderr, self.color);
+        for group in groups::by_code(&shown) {
+            for diag in &group.first {
+                let _ = writeln!(stderr, "{}", render::diag_with_severity(diag, group.severity, style));
+            }
+            if let Some(remainder) = group.remainder() {
+                let head = format!("{}[{}]", group.severity, group.code);
+                let _ = writeln!(stderr, "{}: {remainder}", style.severity(group.severity, &head));
+            }
+        }
+    }
+
+    /// Returns whether warnings of earlier builds are reported again: in verbose output, and in the formats for programs,
+    /// which have no other source. The human format has their number.
+    pub fn repeats_cached_warnings(&self) -> bool {
+        self.verbosity == Verbosity::Verbose || self.diagnostics.format() != MessageFormat::Human
     }
 
     /// Reports a diagnostic that is the result of the command, such as a finding of a check: like [`say`](Self::say), but

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use kiln_engine::is_unprintable;
-use kiln_engine::{Code, Diag, printable};
+use kiln_engine::{Code, Diag, Severity, printable};
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -46,6 +46,14 @@ impl Style {
     /// Styles a warning: bold yellow.
     pub fn warning(self, text: &str) -> String {
         self.apply("1;33", text)
+    }
+
+    /// Styles the head of a diagnostic with its severity.
+    pub fn severity(self, severity: Severity, text: &str) -> String {
+        match severity {
+            Severity::Error => self.error(text),
+            Severity::Warning => self.warning(text),
+        }
     }
 
     /// Styles a success: bold green.

@@ -72,7 +72,7 @@ codes! {
         Man = "man", Error, "The manual pages cannot be written; name a writable directory.";
         Threads = "threads", Error, "The system cannot start that many threads; use a smaller `-j`.";
         InitExists = "init-exists", Error, "An `assetc.yml` already exists, and `init` does not overwrite it; edit or remove it.";
-        InitFailed = "init-failed", Error, "`assetc.yml` cannot be written here; check the permissions of the directory.";
+        InitFailed = "init-failed", Error, "`assetc.yml`, the input directory or `.gitignore` cannot be written here; check the permissions of the directory.";
         NotASource = "not-a-source", Error, "`explain` was given a file that no recipe processes, or that is part of another source; name the source.";
         UnknownPreset = "unknown-preset", Error, "No preset has this name; the message lists the defined presets.";
         OutputMissing = "output-missing", Error, "There is no build output at this path; build first (with `--pack` for a pack), or name a directory or pack.";

@@ -1,37 +1,92 @@
-//! `assetc init`: writes a starter `assetc.yml`, and never replaces an existing file.
+//! `assetc init`: writes a starter `assetc.yml`, creates the input directory and makes Git ignore the output. An existing
+//! file is never replaced.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use kiln_engine::{Code, Diag};
 
-use super::FILE_NAME;
+use super::{DEFAULT_INPUT, DEFAULT_OUTPUT, FILE_NAME};
 
 /// The content of the starter file. Its settings are the defaults; further examples are commented out.
 pub const STARTER: &str = include_str!("starter.yml");
 
-/// Writes the starter file to `dir`; returns its path.
+/// The largest `.gitignore` that is searched for an entry.
+const MAX_GITIGNORE: u64 = 1 << 20;
+
+/// The files and directories that [`init`] created or changed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct InitReport {
+    /// The starter file.
+    pub file: PathBuf,
+    /// The input directory.
+    pub input: PathBuf,
+    /// The `.gitignore` with the entries of the output; `None` if it could not be changed, because it is a symbolic link
+    /// or not a regular file.
+    pub gitignore: Option<PathBuf>,
+}
+
+/// Writes the starter file to `dir`, creates the input directory, and adds the output directory and the pack to
+/// `.gitignore`.
 ///
 /// # Errors
 ///
-/// `init-exists` if the file exists, `init-failed` if it cannot be written.
-pub fn init(dir: &Path) -> Result<PathBuf, Diag> {
+/// `init-exists` if the starter file exists, `init-failed` if a file or directory cannot be written.
+pub fn init(dir: &Path) -> Result<InitReport, Diag> {
     let file = dir.join(FILE_NAME);
     let written = OpenOptions::new().write(true).create_new(true).open(&file);
     match written.and_then(|mut open| open.write_all(STARTER.as_bytes())) {
-        Ok(()) => Ok(file),
+        Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let hint = "edit the file, or remove it first";
-            Err(Diag::new(Code::InitExists, "the configuration file already exists and was not changed")
-                .path(file.display())
-                .hint(hint))
+            return Err(Diag::new(
+                Code::InitExists,
+                "the configuration file already exists and was not changed",
+            )
+            .path(file.display())
+            .hint(hint));
         }
         Err(error) => {
             let message = format!("cannot write the configuration file: {error}");
-            Err(Diag::new(Code::InitFailed, message).path(file.display()))
+            return Err(Diag::new(Code::InitFailed, message).path(file.display()));
         }
     }
+    let input = dir.join(DEFAULT_INPUT);
+    fs::create_dir_all(&input).map_err(|error| {
+        Diag::new(Code::InitFailed, format!("cannot create the input directory: {error}"))
+            .path(input.display())
+    })?;
+    let gitignore = dir.join(".gitignore");
+    let ignored = ignore_output(&gitignore).map_err(|error| {
+        Diag::new(Code::InitFailed, format!("cannot add the output directory: {error}"))
+            .path(gitignore.display())
+    })?;
+    Ok(InitReport { file, input, gitignore: ignored.then_some(gitignore) })
+}
+
+/// Adds the entries of the output to a `.gitignore`, which is created if it does not exist; returns `false` if it is not a
+/// regular file.
+fn ignore_output(file: &Path) -> io::Result<bool> {
+    let text = match fs::symlink_metadata(file) {
+        Ok(meta) if !meta.is_file() || meta.len() > MAX_GITIGNORE => return Ok(false),
+        Ok(_) => fs::read(file)?,
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let entries = [format!("/{DEFAULT_OUTPUT}/"), format!("/{DEFAULT_OUTPUT}.hpack")];
+    let text = String::from_utf8_lossy(&text);
+    let is_missing = |entry: &&String| !text.lines().any(|line| line.trim() == entry.as_str());
+    let mut missing: String = entries.iter().filter(is_missing).map(|entry| format!("{entry}\n")).collect();
+    if !missing.is_empty() {
+        if !text.is_empty() && !text.ends_with('\n') {
+            missing.insert(0, '\n');
+        }
+        // One write at the end: other lines stay as they are, whatever happens.
+        OpenOptions::new().append(true).create(true).open(file)?.write_all(missing.as_bytes())?;
+    }
+    Ok(true)
 }
 
 #[cfg(test)]
@@ -82,11 +137,23 @@ mod tests {
     #[test]
     fn does_not_replace_existing_file() {
         let dir = tempfile::tempdir().unwrap();
-        let file = init(dir.path()).unwrap();
+        let file = init(dir.path()).unwrap().file;
         assert_eq!(std::fs::read_to_string(&file).unwrap(), STARTER);
         std::fs::write(&file, "pack: true\n").unwrap();
         assert_eq!(init(dir.path()).unwrap_err().code, Code::InitExists);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "pack: true\n");
         assert_eq!(init(&dir.path().join("missing")).unwrap_err().code, Code::InitFailed);
+    }
+
+    #[test]
+    fn adds_missing_entries_to_gitignore() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(".gitignore");
+        std::fs::write(&file, "*.tmp\n/runtime/").unwrap();
+        assert!(ignore_output(&file).unwrap());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "*.tmp\n/runtime/\n/runtime.hpack\n");
+        assert!(ignore_output(&file).unwrap());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "*.tmp\n/runtime/\n/runtime.hpack\n");
+        assert!(!ignore_output(dir.path()).unwrap(), "a directory is not changed");
     }
 }

@@ -29,6 +29,7 @@ pub(super) const TOP: &[&str] = &[
     "exclude",
     "embed",
     "budget",
+    "lints",
     "tools",
     "cache",
     "default",
@@ -68,6 +69,7 @@ impl Reader<'_> {
                         config.budgets.extend(self.budget(limit)?);
                     }
                 }
+                "lints" => config.lints = super::lints::read(&entry.node)?,
                 "tools" => {
                     for tool in entries(&entry.node, place)? {
                         if TOOLS.contains(&tool.key.as_str()) {

@@ -301,7 +301,7 @@ fn documentation_examples_parse_without_warnings() {
     for example in &examples {
         parse(example);
     }
-    let config = parse(examples[2]);
+    let config = parse(examples[3]);
     let resolver = config.resolver(config.select_preset(Some("ship")).unwrap());
     assert_eq!(resolver.resolve("hero/face.png").settings.texture.quality, Quality::High);
     assert_eq!(resolver.resolve("a.png").settings.texture.quality, Quality::Default);

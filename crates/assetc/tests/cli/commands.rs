@@ -119,7 +119,13 @@ fn accepts_build_flags_before_the_command() {
 fn init_creates_starter_once() {
     let p = Project::new();
     let ran = p.run(&["init"]).expect(0);
-    assert_eq!(ran.stdout, "created assetc.yml; add sources to assets/ and run assetc\n");
+    assert_eq!(
+        ran.stdout,
+        "created assetc.yml, assets/ and entries in .gitignore\nnext: add sources to assets/ and run assetc\n"
+    );
+    assert_eq!(p.read(".gitignore"), b"/runtime/\n/runtime.hpack\n");
+    let empty = p.run(&[]).expect(0);
+    assert!(empty.stdout.starts_with("no sources found in assets: add images, models, "), "{}", empty.stdout);
     p.write("assets/a.png", test_image(4, 4, 1));
     let built = p.run(&[]).expect(0);
     assert!(!built.stderr.contains("warning"), "{}", built.stderr);

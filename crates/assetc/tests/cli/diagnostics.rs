@@ -123,3 +123,74 @@ fn message_format_cannot_share_standard_output_with_json() {
     let ran = p.run(&["watch", "--message-format", "sarif"]).expect(2);
     assert!(ran.stdout.contains("watch cannot write SARIF"), "{}", ran.stdout);
 }
+
+/// A project with `count` images whose extension is wrong: a warning for each.
+fn project_with_warnings(count: u32) -> Project {
+    let p = Project::new();
+    for n in 0..count {
+        p.write(&format!("assets/{n}.jpg"), test_image(4, 4, n));
+    }
+    p
+}
+
+#[test]
+fn groups_warnings_by_code_and_does_not_repeat_them() {
+    let p = project_with_warnings(9);
+    let first = p.run(&[]).expect(0);
+    assert_eq!(first.stderr.matches("warning[image-extension]: ").count(), 4, "{}", first.stderr);
+    assert!(
+        first.stderr.contains("warning[image-extension]: 6 more with this code after the first 3;"),
+        "{}",
+        first.stderr
+    );
+    // A build without changes prints one line on both streams together.
+    let again = p.run(&[]).expect(0);
+    assert_eq!(again.stderr, "");
+    assert!(
+        again.stdout.starts_with(
+            "9 assets: 0 built, 9 cached, 0 failed, 9 cached warnings (-v shows them) -> runtime ("
+        ),
+        "{}",
+        again.stdout
+    );
+    assert_eq!(again.stdout.lines().count(), 1);
+    // All of them on request, for programs, and for a gate.
+    let verbose = p.run(&["-v"]).expect(0);
+    assert_eq!(verbose.stderr.matches("warning[image-extension]: ").count(), 9, "{}", verbose.stderr);
+    assert!(!verbose.stdout.contains("cached warnings"), "{}", verbose.stdout);
+    let json = p.run(&["--message-format=json"]).expect(0);
+    assert_eq!(json.stdout.lines().count(), 9, "{}", json.stdout);
+    let denied = p.run(&["--deny", "image-extension"]).expect(1);
+    assert_eq!(denied.stderr.matches("error[image-extension]: ").count(), 4, "{}", denied.stderr);
+    // A rebuilt source reports its own warnings again.
+    p.write("assets/3.jpg", test_image(4, 4, 77));
+    let one = p.run(&[]).expect(0);
+    assert_eq!(one.stderr.matches("warning[image-extension]: 3.jpg: ").count(), 1, "{}", one.stderr);
+    assert!(one.stdout.contains("8 cached warnings"), "{}", one.stdout);
+}
+
+#[test]
+fn lint_levels_of_the_project() {
+    let p = project_with_warnings(2);
+    p.write("assetc.yml", "lints: {image-extension: allow}\n");
+    let ran = p.run(&["-v"]).expect(0);
+    assert!(!ran.stderr.contains("image-extension"), "{}", ran.stderr);
+    assert!(!p.run(&[]).expect(0).stdout.contains("warning"));
+    p.run(&["--deny", "warnings"]).expect(0);
+    assert_eq!(p.run(&["--json"]).expect(0).json()["assets"][0]["warnings"], Value::Array(vec![]));
+    let ran = p.run(&["--deny", "image-extension"]).expect(1);
+    assert!(ran.stderr.contains("error[image-extension]: 0.jpg: "), "{}", ran.stderr);
+
+    p.write("assetc.yml", "lints: {image-extension: deny}\n");
+    let ran = p.run(&[]).expect(1);
+    assert_eq!(ran.stderr.matches("error[image-extension]").count(), 2, "{}", ran.stderr);
+    p.write("assetc.yml", "lints:\n  image-extnsion: deny\n");
+    let ran = p.run(&[]).expect(2);
+    assert!(
+        ran.stderr
+            .contains("error[config-bad-value]: assetc.yml:2:3: no diagnostic has the code 'image-extnsion'"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("did you mean 'image-extension'?"), "{}", ran.stderr);
+}

@@ -29,9 +29,12 @@ fn explanation(code: Code) -> String {
     let section = section.map(|section| section.title).unwrap_or_default();
     let level = match code.severity() {
         Severity::Error => "An error always fails the command; its level cannot be changed.".to_owned(),
-        Severity::Warning => format!(
-            "Treat it as an error with --deny {code}. assetc.yml can set its level: `lints: {{ {code}: allow }}`."
-        ),
+        Severity::Warning => {
+            let of_other_tool = ["pak-", "unity-"].iter().any(|tool| code.as_str().starts_with(tool));
+            let project = format!(" assetc.yml can set its level: `lints: {{ {code}: allow }}`.");
+            let project = if of_other_tool { "" } else { &project };
+            format!("--deny {code} treats it as an error.{project}")
+        }
     };
     format!("{}[{code}] ({section})\n\n{}\n\n{level}", code.severity(), plain(code.meaning()))
 }

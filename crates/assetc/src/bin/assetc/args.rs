@@ -195,7 +195,7 @@ pub(super) enum Command {
     Build(BuildCommand),
     /// Rebuild whenever sources or configuration change
     Watch(WatchArgs),
-    /// Create a starter assetc.yml in the current directory
+    /// Create a starter assetc.yml, the input directory and entries in .gitignore
     Init,
     /// Display the contents of output directories, packs and runtime files
     Info {

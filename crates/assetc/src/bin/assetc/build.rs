@@ -9,7 +9,7 @@ use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::reporter::{FAILED, OK};
 use kiln_cli::store::Sources;
 use kiln_cli::{render, store};
-use kiln_engine::{Diag, Json, RelPath, Shard, State, Store};
+use kiln_engine::{Diag, Json, RelPath, Severity, Shard, State, Store};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -87,7 +87,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
             session.reporter.note(&format!("{word}: {path}"));
         }
     }
-    report_diagnostics(session, &report, |_| true);
+    report_diagnostics(session, &report);
     let stats = match args.stats {
         true => Some(::assetc::stats::stats(&roots, &report.assets, &limits, &|| session.waiting())?),
         false => None,
@@ -126,17 +126,29 @@ fn selected(session: &Session, roots: &Roots, paths: &[PathBuf]) -> Result<Optio
     paths.iter().map(|path| source_path(session, &roots.input, path)).collect::<Result<_, _>>().map(Some)
 }
 
-/// Reports the diagnostics of a build: problems, the warnings of the assets that `warned` selects, and all errors.
-pub(super) fn report_diagnostics(
-    session: &Session,
-    report: &BuildReport,
-    warned: impl Fn(&AssetReport) -> bool,
-) {
-    report.problems.iter().for_each(|problem| session.report(problem));
-    for asset in report.assets.iter().filter(|asset| warned(asset)) {
-        asset.warnings.iter().for_each(|warning| session.report(warning));
-    }
-    report.errors().for_each(|(_, error)| session.report(error));
+/// Reports the diagnostics of a build: problems, warnings and errors. Warnings about sources that were up to date were
+/// reported by the build that compiled them, so they are only counted by the [summary], unless they are denied.
+pub(super) fn report_diagnostics(session: &Session, report: &BuildReport) {
+    let diagnostics = &session.reporter.diagnostics;
+    let repeats = session.reporter.repeats_cached_warnings();
+    let shown = |diag: &Diag| session.with_shown_path(diag);
+    let warnings = report.assets.iter().flat_map(|asset| {
+        let is_new = asset.state != State::Fresh;
+        let is_reported =
+            move |diag: &&Diag| is_new || repeats || diagnostics.severity(diag.code) == Some(Severity::Error);
+        asset.warnings.iter().filter(is_reported)
+    });
+    let errors = report.errors().map(|(_, error)| error);
+    let all: Vec<Diag> = report.problems.iter().chain(warnings).chain(errors).map(shown).collect();
+    session.reporter.say_grouped(&all);
+}
+
+/// Returns the number of warnings about sources that were up to date, without those that are allowed or denied.
+fn cached_warnings(session: &Session, report: &BuildReport) -> usize {
+    let fresh = report.assets.iter().filter(|asset| asset.state == State::Fresh);
+    let is_warning =
+        |diag: &&Diag| session.reporter.diagnostics.severity(diag.code) == Some(Severity::Warning);
+    fresh.flat_map(|asset| &asset.warnings).filter(is_warning).count()
 }
 
 /// Prints the summary of a build.
@@ -150,7 +162,10 @@ pub(super) fn summary(
     let mut out = session.reporter.summary();
     let output = session.shown(&roots.output);
     if report.assets.is_empty() {
-        out.line(&format!("no sources found in {}", session.shown(&roots.input)));
+        let input = session.shown(&roots.input);
+        out.line(&format!(
+            "no sources found in {input}: add images, models, shaders or fonts and run assetc again"
+        ));
     }
     let failed = match report.failed() {
         0 => "0 failed".to_owned(),
@@ -160,8 +175,14 @@ pub(super) fn summary(
         0 => String::new(),
         n => format!("{n} fetched, "),
     };
+    let warnings = match cached_warnings(session, report) {
+        n if n > 0 && !session.reporter.repeats_cached_warnings() => {
+            format!(", {} (-v shows them)", render::count(n, "cached warning", "cached warnings"))
+        }
+        _ => String::new(),
+    };
     let line = format!(
-        "{}{}: {} built, {fetched}{} cached, {failed} -> {output} {}{}",
+        "{}{}: {} built, {fetched}{} cached, {failed}{warnings} -> {output} {}{}",
         shard.map(|shard| format!("shard {shard}: ")).unwrap_or_default(),
         render::count(report.assets.len(), "asset", "assets"),
         report.built(),

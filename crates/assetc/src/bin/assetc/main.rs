@@ -120,6 +120,7 @@ impl Session {
             Ok(false) => {}
             Err(warning) => self.report(&warning),
         }
+        self.reporter.diagnostics.set_project_levels(config.lints());
         for warning in config.warnings() {
             self.report(warning);
         }
@@ -171,9 +172,14 @@ impl Session {
 
     /// Prints a diagnostic to standard error, with its path relative to the working directory.
     fn report(&self, diag: &Diag) {
+        self.reporter.say(&self.with_shown_path(diag));
+    }
+
+    /// Returns a diagnostic with its path relative to the working directory.
+    fn with_shown_path(&self, diag: &Diag) -> Diag {
         let mut diag = diag.clone();
         diag.path = diag.path.map(|path| self.shown(Path::new(&path)));
-        self.reporter.say(&diag);
+        diag
     }
 
     /// Formats a path relative to the working directory, if it is below it.
@@ -192,15 +198,27 @@ impl Session {
 }
 
 fn init(session: &Session) -> Result<u8, Diag> {
-    let file = config::init(&session.dir)?;
+    let created = config::init(&session.dir)?;
+    let path = |path: &Path| Json::from(path.display().to_string());
     if session.reporter.json {
-        session
-            .reporter
-            .out()
-            .line(&Json::object([("written", file.display().to_string().into())]).to_string());
+        let result = Json::object([
+            ("written", path(&created.file)),
+            ("input", path(&created.input)),
+            ("gitignore", created.gitignore.as_deref().map(path).into()),
+        ]);
+        session.reporter.out().line(&result.to_string());
     } else if session.reporter.verbosity > Verbosity::Quiet {
-        let shown = session.shown(&file);
-        session.reporter.out().line(&format!("created {shown}; add sources to assets/ and run assetc"));
+        let mut out = session.reporter.out();
+        let (file, input) = (session.shown(&created.file), session.shown(&created.input));
+        out.line(&match &created.gitignore {
+            Some(gitignore) => {
+                format!("created {file}, {input}/ and entries in {}", session.shown(gitignore))
+            }
+            None => {
+                format!("created {file} and {input}/; .gitignore is not a regular file and was not changed")
+            }
+        });
+        out.line(&format!("next: add sources to {input}/ and run assetc"));
     }
     Ok(OK)
 }

@@ -12,7 +12,7 @@ use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::reporter::OK;
 use kiln_cli::store::{self, Sources};
 use kiln_cli::terminal::stdout_is_closed;
-use kiln_engine::{Code, Diag, Json, Severity, State, temporary};
+use kiln_engine::{Code, Diag, Json, Severity, temporary};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -172,12 +172,14 @@ fn report_cycle(session: &Session, cycle: &BuildCycle, server: Option<&NotifySer
         }
         return ControlFlow::Continue(());
     }
+    session.reporter.diagnostics.set_project_levels(&cycle.lints);
+    if let Some(roots) = &cycle.roots {
+        session.reporter.diagnostics.set_path_bases(&[&roots.input, &roots.output]);
+    }
     cycle.warnings.iter().for_each(|warning| session.report(warning));
     match &cycle.outcome {
         // Errors are reported by every build until they are fixed, warnings only when their source is built.
-        Ok(report) => {
-            report_diagnostics(session, report, |asset| cycle.number == 1 || asset.state != State::Fresh)
-        }
+        Ok(report) => report_diagnostics(session, report),
         Err(diag) => session.report(diag),
     }
     let line = status_line(cycle.number, cycle.is_ok(), &cycle.changed, &cycle.removed, &cycle.errors());
