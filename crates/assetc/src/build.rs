@@ -68,6 +68,8 @@ pub struct AssetReport {
     pub kind: &'static str,
     /// Built, fetched from the cache, up to date, or failed.
     pub state: State,
+    /// The files that the source compiles to, relative to the output; none if it failed.
+    pub outputs: Vec<RelPath>,
     /// The warnings about the source, also those of the build that its cached result comes from.
     pub warnings: Vec<Diag>,
 }
@@ -308,12 +310,14 @@ fn report(
         source: asset.source,
         kind: asset.recipe.name(),
         state: outcome.state,
+        outputs: outcome.artifacts.into_iter().map(|artifact| artifact.name).collect(),
         warnings: outcome.warnings,
     });
     let refused = planned.conflicts.into_iter().map(|(source, diag)| AssetReport {
         source,
         kind: "",
         state: State::Failed(diag.into()),
+        outputs: vec![],
         warnings: vec![],
     });
     let mut assets: Vec<AssetReport> = built.chain(refused).collect();

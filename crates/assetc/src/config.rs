@@ -13,6 +13,7 @@ mod lints;
 mod parse;
 mod resolve;
 mod roots;
+mod schema;
 mod settings;
 mod source_globs;
 mod source_roles;
@@ -28,6 +29,7 @@ use kiln_engine::{Code, Diag, LintPolicy, nearest};
 pub use init::{InitReport, STARTER, init};
 pub use resolve::{Layer, Resolved, Resolver, SettingRow};
 pub use roots::Roots;
+pub(crate) use schema::json_schema;
 pub use settings::{
     AnimationSettings, EnvironmentSettings, FontSettings, KEYS, Key, LutSettings, MeshSettings, SECTIONS,
     Settings, ShaderSettings, TextureSettings,

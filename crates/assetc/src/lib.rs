@@ -72,6 +72,7 @@ mod plural;
 mod recipe;
 mod recipes;
 mod runtime;
+pub mod schema;
 mod skipped;
 pub mod stats;
 mod texture_role;

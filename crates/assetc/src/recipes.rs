@@ -6,7 +6,7 @@ mod embed;
 mod font;
 mod hdr;
 mod lut;
-mod material;
+pub(crate) mod material;
 mod mesh;
 mod precompressed;
 mod shader;

@@ -175,6 +175,10 @@ impl Diagnostics {
         let mut state = self.state();
         let path = diag.path.as_deref().map(|path| state.bases.locate(path));
         let line = match self.format {
+            // A document cannot share standard output with the result, which is a usage error.
+            MessageFormat::Sarif if json => {
+                render::diag_with_severity(diag, severity, Style::of(&io::stderr(), Color::Auto))
+            }
             MessageFormat::Human => {
                 render::diag_with_severity(diag, severity, Style::of(&io::stderr(), Color::Auto))
             }

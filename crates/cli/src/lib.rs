@@ -22,6 +22,7 @@ mod cache_client;
 pub mod diagnostics;
 pub mod environment;
 pub mod interrupt;
+pub mod json_events;
 pub mod limits;
 pub mod manual;
 pub mod progress;
@@ -31,6 +32,7 @@ pub mod reporter;
 #[cfg(feature = "cache")]
 pub mod store;
 pub mod terminal;
+pub mod timings;
 #[cfg(feature = "cache")]
 pub mod user;
 mod version;

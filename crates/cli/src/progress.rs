@@ -1,8 +1,11 @@
 //! Progress of a build on standard error: a progress bar on a terminal, plain lines elsewhere.
 
+mod line;
+
 use crate::render::{self, printable};
 use crate::terminal::{Color, Style, columns};
 use kiln_engine::{Event, Events};
+use line::Snapshot;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,6 +34,8 @@ pub struct Progress {
 
 #[derive(Default)]
 struct State {
+    /// The time when the actions were checked.
+    started: Option<Instant>,
     total: usize,
     finished: usize,
     failed: usize,
@@ -69,18 +74,15 @@ impl Progress {
         if !self.bar || state.drawn.is_some_and(|at| at.elapsed() < REDRAW) {
             return;
         }
-        const WIDTH: usize = 24;
-        let filled = (state.finished * WIDTH).checked_div(state.total).unwrap_or(0);
-        let bar = format!("{}{}", "━".repeat(filled), "─".repeat(WIDTH - filled));
-        let mut line = format!("{bar} {}/{}", state.finished, state.total);
-        if state.failed > 0 {
-            line += &format!(", {} failed", state.failed);
-        }
-        let current = printable(state.running.last().map(String::as_str).unwrap_or_default());
-        let room = columns().saturating_sub(line.chars().count() + 3);
-        let skip = current.chars().count().saturating_sub(room);
-        line += "  ";
-        line.extend(current.chars().skip(skip));
+        let run = Snapshot {
+            total: state.total,
+            finished: state.finished,
+            failed: state.failed,
+            elapsed: state.started.map(|started| started.elapsed()).unwrap_or_default(),
+            running: &state.running,
+        };
+        // A line of the full width would wrap on some terminals.
+        let line = line::line(&run, columns().saturating_sub(1));
         let _ = write!(io::stderr(), "\r\x1b[K{line}");
         state.drawn = Some(Instant::now());
         state.shown = true;
@@ -99,6 +101,7 @@ impl Events for Progress {
             }
             Event::Judged { total, stale } => {
                 (state.total, state.finished, state.failed) = (stale, 0, 0);
+                state.started = Some(Instant::now());
                 if self.verbosity == Verbosity::Verbose {
                     let line =
                         format!("{} of {} out of date", stale, render::count(total, "asset", "assets"));
@@ -106,13 +109,14 @@ impl Events for Progress {
                 }
             }
             Event::Started { source } => {
-                state.running.push(source.to_string());
+                state.running.push(printable(source.as_str()).into_owned());
                 self.draw(&mut state);
             }
             Event::Finished { source, why, fetched, error, took, notes } => {
                 state.finished += 1;
                 state.failed += usize::from(error.is_some());
-                state.running.retain(|name| name != source.as_str());
+                let name = printable(source.as_str());
+                state.running.retain(|running| *running != name);
                 let word = match error {
                     Some(_) => self.style.error("failed"),
                     None => self.style.good(if fetched { "fetched" } else { "built" }),

@@ -3,10 +3,11 @@
 use crate::diagnostics::{DiagnosticArgs, Diagnostics, MessageFormat, groups};
 use crate::guarded;
 use crate::interrupt;
+use crate::json_events::{self, JSON_VERSION};
 use crate::progress::Verbosity;
 use crate::render;
 use crate::terminal::{Color, Out, Style, write_error};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use kiln_engine::Code;
 use kiln_engine::{Diag, Json, Severity};
 use std::io::{self, Write};
@@ -20,6 +21,16 @@ pub const FAILED: u8 = 1;
 /// The exit code of a usage, configuration or environment error.
 pub const FATAL: u8 = 2;
 
+/// The form of JSON on standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[non_exhaustive]
+pub enum JsonOutput {
+    /// One object, the result.
+    Object,
+    /// One object per line for each event, the last of which is the result.
+    Lines,
+}
+
 /// The output flags of tools that build.
 #[derive(Args, Clone, Debug)]
 pub struct Flags {
@@ -29,9 +40,10 @@ pub struct Flags {
     /// Print the reason for each rebuild
     #[arg(short, long, global = true)]
     verbose: bool,
-    /// Print the result as one JSON object on standard output
-    #[arg(long, global = true)]
-    json: bool,
+    /// Print the result as JSON on standard output: one object, or with --json=lines also one object for each event
+    #[arg(long, global = true, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "object", hide_possible_values = true)]
+    json: Option<JsonOutput>,
     /// Control when to use colour
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN", global = true)]
     color: Color,
@@ -46,7 +58,8 @@ impl From<Flags> for Reporter {
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
         };
-        Reporter::new(flags.json, flags.color, verbosity, &flags.diagnostics)
+        let reporter = Reporter::new(flags.json.is_some(), flags.color, verbosity, &flags.diagnostics);
+        Reporter { json_lines: flags.json == Some(JsonOutput::Lines), ..reporter }
     }
 }
 
@@ -56,6 +69,8 @@ impl From<Flags> for Reporter {
 pub struct Reporter {
     /// True if results are printed as JSON.
     pub json: bool,
+    /// True if the events of a run are printed as JSON as well.
+    pub json_lines: bool,
     /// The use of colour.
     pub color: Color,
     /// The amount of output on standard error.
@@ -67,12 +82,26 @@ pub struct Reporter {
 impl Reporter {
     /// Makes a reporter.
     pub fn new(json: bool, color: Color, verbosity: Verbosity, args: &DiagnosticArgs) -> Reporter {
-        Reporter { json, color, verbosity, diagnostics: Arc::new(Diagnostics::new(args)) }
+        let diagnostics = Arc::new(Diagnostics::new(args));
+        Reporter { json, json_lines: false, color, verbosity, diagnostics }
     }
 
     /// Locks standard output for results.
     pub fn out(&self) -> Out {
         Out::new(self.color)
+    }
+
+    /// Prints the result of a command as JSON, with the version of the format first. With `--json=lines` the result is the
+    /// last event.
+    pub fn print_json(&self, result: Json) {
+        let mut members = vec![("version".to_owned(), JSON_VERSION.into())];
+        if let Json::Object(result) = result {
+            members.extend(result);
+        }
+        match self.json_lines {
+            true => json_events::print("result", Json::Object(members)),
+            false => self.out().line(&Json::Object(members).to_string()),
+        }
     }
 
     /// Locks the stream for the summary of a command: standard output, or standard error if standard output is a sequence
@@ -88,6 +117,9 @@ impl Reporter {
     /// ask for quiet. The human format is printed to standard error.
     pub fn say(&self, diag: &Diag) {
         let Some(severity) = self.diagnostics.count(diag) else { return };
+        if self.json_lines {
+            json_events::print_diag(diag, severity);
+        }
         if !self.is_shown(severity) {
             return;
         }
@@ -104,7 +136,8 @@ impl Reporter {
     /// Reports many diagnostics: each like [`say`](Self::say), but in the human format warnings are grouped by code, and of
     /// each code the first are shown with the number of the others. Verbose output shows all.
     pub fn say_grouped<'a>(&self, diags: impl IntoIterator<Item = &'a Diag>) {
-        if self.diagnostics.format() != MessageFormat::Human || self.verbosity == Verbosity::Verbose {
+        let is_complete = self.json_lines || self.verbosity == Verbosity::Verbose;
+        if self.diagnostics.format() != MessageFormat::Human || is_complete {
             diags.into_iter().for_each(|diag| self.say(diag));
             return;
         }
@@ -126,7 +159,9 @@ impl Reporter {
     /// Returns whether warnings of earlier builds are reported again: in verbose output, and in the formats for programs,
     /// which have no other source. The human format has their number.
     pub fn repeats_cached_warnings(&self) -> bool {
-        self.verbosity == Verbosity::Verbose || self.diagnostics.format() != MessageFormat::Human
+        self.json_lines
+            || self.verbosity == Verbosity::Verbose
+            || self.diagnostics.format() != MessageFormat::Human
     }
 
     /// Reports a diagnostic that is the result of the command, such as a finding of a check: like [`say`](Self::say), but
@@ -191,7 +226,7 @@ impl Reporter {
             let (diags, code) = error.report();
             for diag in &diags {
                 if self.json {
-                    self.out().line(&Json::object([("error", render::diag_json(diag))]).to_string());
+                    self.print_json(Json::object([("error", render::diag_json(diag))]));
                 }
                 say(diag);
             }

@@ -172,9 +172,12 @@ impl Drop for Out {
     }
 }
 
-/// Returns the width of standard error in columns, from the variable `COLUMNS`; 80 if it is not set.
+/// Returns the width of standard error in columns: that of the terminal, or else the variable `COLUMNS`; 80 if neither is
+/// known.
 pub fn columns() -> usize {
-    std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|n| *n >= 20).unwrap_or(80)
+    let variable = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let terminal = terminal_size::terminal_size_of(io::stderr()).map(|(width, _)| usize::from(width.0));
+    terminal.filter(|columns| *columns > 0).or_else(variable).unwrap_or(80)
 }
 
 #[cfg(test)]

@@ -37,6 +37,47 @@ impl Json {
         Json::List(items.into_iter().map(Into::into).collect())
     }
 
+    /// Formats the value with one member or item per line, for files that people read.
+    pub fn pretty(&self) -> String {
+        let mut text = String::new();
+        self.write_pretty(&mut text, 0);
+        text.push('\n');
+        text
+    }
+
+    fn write_pretty(&self, text: &mut String, depth: usize) {
+        let line = |text: &mut String, depth: usize| {
+            text.push('\n');
+            text.push_str(&"  ".repeat(depth));
+        };
+        let is_flat =
+            |items: &[Json]| !items.iter().any(|item| matches!(item, Json::List(_) | Json::Object(_)));
+        match self {
+            Json::List(items) if !is_flat(items) => {
+                text.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    text.push_str(if index == 0 { "" } else { "," });
+                    line(text, depth + 1);
+                    item.write_pretty(text, depth + 1);
+                }
+                line(text, depth);
+                text.push(']');
+            }
+            Json::Object(members) if !members.is_empty() => {
+                text.push('{');
+                for (index, (name, value)) in members.iter().enumerate() {
+                    text.push_str(if index == 0 { "" } else { "," });
+                    line(text, depth + 1);
+                    text.push_str(&format!("{}: ", Json::Text(name.clone())));
+                    value.write_pretty(text, depth + 1);
+                }
+                line(text, depth);
+                text.push('}');
+            }
+            other => text.push_str(&other.to_string()),
+        }
+    }
+
     /// Returns the member of an object; `None` if it is absent or the value is not an object.
     pub fn get(&self, name: &str) -> Option<&Json> {
         match self {

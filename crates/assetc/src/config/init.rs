@@ -1,5 +1,5 @@
-//! `assetc init`: writes a starter `assetc.yml`, creates the input directory and makes Git ignore the output. An existing
-//! file is never replaced.
+//! `assetc init`: writes a starter `assetc.yml` with its JSON Schema, creates the input directory and makes Git ignore the
+//! output. An existing file is never replaced.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use kiln_engine::{Code, Diag};
 
 use super::{DEFAULT_INPUT, DEFAULT_OUTPUT, FILE_NAME};
+use crate::schema::PROJECT_SCHEMA_FILE;
 
 /// The content of the starter file. Its settings are the defaults; further examples are commented out.
 pub const STARTER: &str = include_str!("starter.yml");
@@ -21,6 +22,8 @@ const MAX_GITIGNORE: u64 = 1 << 20;
 pub struct InitReport {
     /// The starter file.
     pub file: PathBuf,
+    /// The JSON Schema of the starter file, for editors.
+    pub schema: PathBuf,
     /// The input directory.
     pub input: PathBuf,
     /// The `.gitignore` with the entries of the output; `None` if it could not be changed, because it is a symbolic link
@@ -53,6 +56,11 @@ pub fn init(dir: &Path) -> Result<InitReport, Diag> {
             return Err(Diag::new(Code::InitFailed, message).path(file.display()));
         }
     }
+    let schema = dir.join(PROJECT_SCHEMA_FILE);
+    write_schema(&schema).map_err(|error| {
+        Diag::new(Code::InitFailed, format!("cannot write the schema of the configuration: {error}"))
+            .path(schema.display())
+    })?;
     let input = dir.join(DEFAULT_INPUT);
     fs::create_dir_all(&input).map_err(|error| {
         Diag::new(Code::InitFailed, format!("cannot create the input directory: {error}"))
@@ -63,7 +71,16 @@ pub fn init(dir: &Path) -> Result<InitReport, Diag> {
         Diag::new(Code::InitFailed, format!("cannot add the output directory: {error}"))
             .path(gitignore.display())
     })?;
-    Ok(InitReport { file, input, gitignore: ignored.then_some(gitignore) })
+    Ok(InitReport { file, schema, input, gitignore: ignored.then_some(gitignore) })
+}
+
+/// Writes the schema, unless a file has its name already.
+fn write_schema(file: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).create_new(true).open(file) {
+        Ok(mut open) => open.write_all(crate::schema::assetc_yml().pretty().as_bytes()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Adds the entries of the output to a `.gitignore`, which is created if it does not exist; returns `false` if it is not a

@@ -11,6 +11,7 @@ use super::values::{
     Quality, RelativeError, Suffixes, Supercompress, Tangents, Target, TextureKind, Value, Variants, Wrap,
 };
 use kiln_config::yaml::Scalar;
+use kiln_engine::Json;
 
 /// The description of one setting.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub struct Key {
     pub name: &'static str,
     doc: &'static str,
     accepts: fn() -> String,
+    schema: fn() -> Json,
     show: fn(&Settings) -> String,
     pub(super) takes_lists: bool,
     pub(super) read: fn(&mut Settings, &Scalar) -> bool,
@@ -36,6 +38,11 @@ impl Key {
     /// Returns the accepted values, each literal in backticks.
     pub fn accepts(&self) -> String {
         (self.accepts)()
+    }
+
+    /// Returns the JSON Schema of the accepted values.
+    pub fn schema(&self) -> Json {
+        (self.schema)()
     }
 
     /// Returns the value in these settings, in the syntax of `assetc.yml`.
@@ -80,6 +87,7 @@ macro_rules! settings {
             doc: $doc,
             accepts: <$Type as Value>::accepts,
             takes_lists: <$Type as Value>::TAKES_LISTS,
+            schema: <$Type as Value>::schema,
             show: |settings| settings.$section.$key.show(),
             read: |settings, scalar| match Value::read(scalar) {
                 Some(value) => {

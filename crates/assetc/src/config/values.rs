@@ -15,6 +15,7 @@ pub use kiln_texture::{BlockFormat, ChannelMap, LutDepth, Mips, Quality, Wrap};
 use std::collections::BTreeMap;
 
 use kiln_config::yaml::Scalar;
+use kiln_engine::Json;
 
 /// The type of a setting.
 pub(super) trait Value: Clone {
@@ -26,6 +27,10 @@ pub(super) trait Value: Clone {
     const TAKES_LISTS: bool = false;
     /// Describes the accepted values for diagnostics and documentation: ``` `true`, `false` ```.
     fn accepts() -> String;
+    /// Returns the JSON Schema of the accepted values; any value unless the type narrows it.
+    fn schema() -> Json {
+        Json::object([])
+    }
 }
 
 impl Value for bool {
@@ -43,6 +48,10 @@ impl Value for bool {
 
     fn accepts() -> String {
         "`true`, `false`".into()
+    }
+
+    fn schema() -> Json {
+        Json::object([("type", "boolean".into())])
     }
 }
 
@@ -64,6 +73,10 @@ impl<T: Value> Value for Option<T> {
     fn accepts() -> String {
         format!("`false`, {}", T::accepts())
     }
+
+    fn schema() -> Json {
+        any_of([constant(false), T::schema()])
+    }
 }
 
 /// The characters of a font that the atlas includes.
@@ -81,6 +94,10 @@ impl Value for Characters {
 
     fn accepts() -> String {
         kiln_font::Charset::accepts()
+    }
+
+    fn schema() -> Json {
+        Json::object([("type", "string".into())])
     }
 }
 
@@ -131,6 +148,10 @@ impl Value for Defines {
     fn accepts() -> String {
         "`NAME` or `NAME=VALUE`, separated by commas".into()
     }
+
+    fn schema() -> Json {
+        Json::object([("type", "string".into())])
+    }
 }
 
 impl Value for ChannelMap {
@@ -164,6 +185,10 @@ macro_rules! words {
 
             fn accepts() -> String {
                 [$( concat!("`", $text, "`") ),+].join(", ")
+            }
+
+            fn schema() -> Json {
+                Json::object([("enum", Json::list([$( $text ),+]))])
             }
         }
     )+ };
@@ -278,6 +303,21 @@ own_words! {
         /// A multi-channel signed distance field, which keeps corners sharp.
         Msdf = "msdf",
     }
+}
+
+/// Returns the schema of values that one of several schemas accepts.
+fn any_of<const N: usize>(schemas: [Json; N]) -> Json {
+    Json::object([("anyOf", Json::List(schemas.to_vec()))])
+}
+
+/// Returns the schema of one value.
+fn constant(value: bool) -> Json {
+    Json::object([("const", value.into())])
+}
+
+/// Returns the schema of integers in a range.
+fn integers(low: u32, high: u32) -> Json {
+    Json::object([("type", "integer".into()), ("minimum", low.into()), ("maximum", high.into())])
 }
 
 fn plain(scalar: &Scalar) -> Option<&str> {

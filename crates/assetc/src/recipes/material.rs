@@ -4,6 +4,7 @@
 //! such as a packed occlusion-roughness-metallic map, which as a source would be compiled as colour, becomes a texture
 //! beside the table. Either way the manifest lists the texture.
 
+mod json_schema;
 mod schema;
 
 use super::ktx::{self, EncodedImage, colorspace, is_mode_name, mode_name};
@@ -15,6 +16,7 @@ use crate::config::Settings;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::texture_role::mode_of as mode_of_source;
 use crate::tools::Tools;
+pub(crate) use json_schema::json_schema;
 use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_format::{hmat, refs};
 use kiln_import::image::{AUTHORING_EXTENSIONS, IMAGE_EXTENSIONS};

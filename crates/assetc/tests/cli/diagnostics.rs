@@ -194,3 +194,88 @@ fn lint_levels_of_the_project() {
     );
     assert!(ran.stderr.contains("did you mean 'image-extension'?"), "{}", ran.stderr);
 }
+
+/// The published schema of the JSON output, for one of its definitions.
+fn output_schema(definition: &str) -> Value {
+    let text = include_str!("../../../../docs/schema/assetc-output.schema.json");
+    let mut schema: Value = serde_json::from_str(text).unwrap();
+    let root = schema.as_object_mut().unwrap();
+    root.remove("anyOf");
+    root.insert("$ref".to_owned(), format!("#/$defs/{definition}").into());
+    schema
+}
+
+#[test]
+fn json_output_is_valid_under_its_published_schema() {
+    let p = project_with_warning_and_error();
+    p.write("assets/wrong.jpg", test_image(4, 4, 2));
+    let build = p.run(&["--json"]).expect(1).json();
+    json_schema::assert_valid(&output_schema("build"), &build);
+    let again = p.run(&["--json"]).expect(1).json();
+    json_schema::assert_valid(&output_schema("build"), &again);
+    let asset = |build: &Value, source: &str| {
+        build["assets"].as_array().unwrap().iter().find(|asset| asset["source"] == source).unwrap().clone()
+    };
+    let ok = asset(&build, "ok.png");
+    assert!(ok["duration_ms"].as_f64().unwrap() > 0.0);
+    assert_eq!(ok["outputs"][0]["path"], "ok.ktx2");
+    assert_eq!(ok["outputs"][0]["size"], p.read("runtime/ok.ktx2").len());
+    assert_eq!(asset(&again, "ok.png")["duration_ms"], Value::Null);
+    assert_eq!(asset(&again, "ok.png")["outputs"], ok["outputs"]);
+
+    let check = p.run(&["check", "--json"]).json();
+    json_schema::assert_valid(&output_schema("check"), &check);
+    for line in p.run(&["--message-format", "json"]).expect(1).stdout.lines() {
+        json_schema::assert_valid(&output_schema("message"), &serde_json::from_str(line).unwrap());
+    }
+    p.write("assetc.yml", "input: [");
+    json_schema::assert_valid(&output_schema("error"), &p.run(&["--json"]).expect(2).json());
+}
+
+#[test]
+fn json_lines_are_events_and_the_result() {
+    let p = project_with_warning_and_error();
+    let ran = p.run(&["--json=lines"]).expect(1);
+    let events: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let schema = output_schema("event");
+    events.iter().for_each(|event| json_schema::assert_valid(&schema, event));
+    let count = |name: &str| events.iter().filter(|event| event["event"] == name).count();
+    assert_eq!((count("planned"), count("started"), count("finished")), (1, 2, 2), "{}", ran.stdout);
+    assert_eq!(count("diagnostic"), 2, "{}", ran.stdout);
+    assert_eq!(events.last().unwrap()["event"], "result");
+    assert_eq!(events.last().unwrap()["version"], 1);
+    p.write("assetc.yml", "input: [");
+    let ran = p.run(&["--json=lines"]).expect(2);
+    let last = ran.stdout.lines().last().unwrap();
+    json_schema::assert_valid(&schema, &serde_json::from_str(last).unwrap());
+}
+
+#[test]
+fn timings_are_a_page_beside_the_output() {
+    let p = project_with_warnings(3);
+    let ran = p.run(&["--timings"]).expect(0);
+    assert!(ran.stdout.contains("timings -> runtime.timings.html"), "{}", ran.stdout);
+    let page = String::from_utf8(p.read("runtime.timings.html")).unwrap();
+    assert_eq!(page.matches("<rect ").count(), 3, "{page}");
+    assert!(!page.contains("<script") && !page.contains("http"), "the page is self-contained");
+    // A page is replaced, another file is not.
+    p.run(&["build", "--timings"]).expect(0);
+    assert!(String::from_utf8(p.read("runtime.timings.html")).unwrap().contains("0 assets"));
+    p.write("notes.html", "<p>mine");
+    p.run(&["--timings=notes.html"]).expect(2);
+    assert_eq!(p.read("notes.html"), b"<p>mine");
+    p.run(&["--timings=other.html"]).expect(0);
+    assert!(p.exists("other.html"));
+}
+
+#[test]
+fn unencrypted_cache_names_the_variable_that_permits_it() {
+    let p = project_with_warnings(1);
+    let ran =
+        p.command(&[]).env("KILN_CACHE", "on").env("KILN_CACHE_URL", "http://cache.example.com/").output();
+    let stderr = String::from_utf8(ran.unwrap().stderr).unwrap();
+    assert!(
+        stderr.contains("error[cache-address]") && stderr.contains("KILN_CACHE_ALLOW_HTTP=1"),
+        "{stderr}"
+    );
+}

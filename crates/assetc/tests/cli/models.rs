@@ -275,8 +275,8 @@ fn later_builds_repeat_warnings() {
     scenes.push("scenes", json!({"nodes": []}));
     let p = Project::new();
     p.write("assets/a.glb", scenes.glb());
-    for _ in 0..2 {
-        let ran = p.run(&[]).expect(0);
+    for args in [&[][..], &["-v"]] {
+        let ran = p.run(args).expect(0);
         assert!(ran.stderr.contains("warning[gltf-scenes]: a.glb:/scenes:"), "{}", ran.stderr);
     }
 }

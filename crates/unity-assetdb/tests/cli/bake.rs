@@ -98,7 +98,7 @@ fn queries_keep_the_scrubbed_characters() {
 fn bake_prints_json() {
     let project = Project::sample();
     let run = project.run(&["bake", "--json", "-q"]);
-    assert!(run.out.starts_with("{\"entries\":5,\"walked\":5,"), "{}", run.out);
+    assert!(run.out.starts_with("{\"version\":1,\"entries\":5,\"walked\":5,"), "{}", run.out);
     assert!(run.out.contains("\"wrote\":true") && run.out.contains("\"warnings\":[]"), "{}", run.out);
 }
 

@@ -4,7 +4,7 @@ use super::convert::ConvertArgs;
 use super::extract::ExtractArgs;
 use super::notify_server::{Address, parse_address};
 use super::report::ReportArgs;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use kiln_cli::limits::LimitArgs;
 use kiln_cli::manual::Manual;
 use kiln_cli::reporter::Flags;
@@ -88,6 +88,9 @@ pub(super) struct BuildArgs {
     /// Set the target in the depfile, such as a stamp file
     #[arg(long, value_name = "NAME", requires = "depfile")]
     pub(super) depfile_target: Option<String>,
+    /// Write an HTML page with the duration of each asset [default: <output>.timings.html]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub(super) timings: Option<Option<PathBuf>>,
     #[command(flatten)]
     pub(super) limits: LimitArgs,
 }
@@ -116,6 +119,7 @@ impl BuildArgs {
             dry_run: self.dry_run || outer.dry_run,
             depfile: self.depfile.or(outer.depfile),
             depfile_target: self.depfile_target.or(outer.depfile_target),
+            timings: self.timings.or(outer.timings),
             limits: self.limits.and(outer.limits),
         }
     }
@@ -143,6 +147,7 @@ impl BuildArgs {
             (self.stats, "--stats"),
             (self.dry_run, "--dry-run"),
             (self.depfile.is_some(), "--depfile"),
+            (self.timings.is_some(), "--timings"),
         ];
         flags.into_iter().filter(|(given, _)| *given).map(|(_, name)| name)
     }
@@ -233,6 +238,12 @@ pub(super) enum Command {
         /// Limit the graph to sources that have, read or write this path
         path: Option<String>,
     },
+    /// Print the JSON Schema of a file, for editors and validators
+    Schema {
+        /// File to print the schema of
+        #[arg(value_enum, default_value = "assetc.yml")]
+        name: SchemaName,
+    },
     #[command(flatten)]
     Manual(Manual),
     /// Compile shaders from standard input (internal)
@@ -242,6 +253,17 @@ pub(super) enum Command {
         #[arg(default_value_t = u64::MAX)]
         memory: u64,
     },
+}
+
+/// The files that have a JSON Schema.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum SchemaName {
+    /// The project file
+    #[value(name = "assetc.yml")]
+    AssetcYml,
+    /// Materials
+    #[value(name = "mat")]
+    Mat,
 }
 
 /// The internal command that starts this program as a shader worker.

@@ -1,15 +1,18 @@
 //! `assetc build`, `assetc --list-presets` and `assetc clean`.
 
 use super::inspect::source_path;
-use super::{BuildArgs, Session, depfile, dry_run, stats};
+use super::{BuildArgs, Session, depfile, dry_run, stats, timings};
 use ::assetc::config::Roots;
 use ::assetc::{AssetReport, Build, BuildReport, MANIFEST};
 use kiln_cli::interrupt::{self, InterruptibleEvents};
+use kiln_cli::json_events::{JsonEvents, milliseconds};
 use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::reporter::{FAILED, OK};
 use kiln_cli::store::Sources;
+use kiln_cli::timings::Recorder;
 use kiln_cli::{render, store};
 use kiln_engine::{Diag, Json, RelPath, Severity, Shard, State, Store};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -48,9 +51,10 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
         return Err(store::shard_needs_cache(shard));
     }
     let progress = Progress::new(session.reporter.verbosity, session.reporter.color);
-    let timed = stats::Timed::new(&progress);
-    let events = InterruptibleEvents::new(&timed);
     let limits = args.limits.over(*user.limits());
+    let json_events = JsonEvents::new(&progress, session.reporter.json_lines);
+    let recorder = Recorder::new(&json_events);
+    let events = InterruptibleEvents::new(&recorder);
     let mut build = Build::new(&config)
         .preset(session.preset.as_deref())
         .output(session.output.as_deref())
@@ -92,13 +96,21 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
         true => Some(::assetc::stats::stats(&roots, &report.assets, &limits, &|| session.waiting())?),
         false => None,
     };
-    let times = timed.times();
+    let times = recorder.durations();
+    if let Some(page) = &args.timings {
+        let page = match page {
+            Some(page) => session.dir.join(page),
+            None => timings::beside(&roots.output),
+        };
+        timings::write(session, &page, &roots, &recorder.timings(), start.elapsed(), args.overwrite)?;
+    }
     if session.reporter.json {
-        let mut json = report_json(session, &report, &roots, cache.as_ref());
+        let timed = Timed { durations: &times, total: start.elapsed() };
+        let mut json = report_json(session, &report, &roots, cache.as_ref(), &timed);
         if let (Some(stats), Json::Object(members)) = (&stats, &mut json) {
             members.push(("stats".to_owned(), stats::json(stats, &times)));
         }
-        session.reporter.out().line(&json.to_string());
+        session.reporter.print_json(json);
     } else if session.reporter.verbosity > Verbosity::Quiet {
         summary(session, &report, &roots, args.shard, start.elapsed());
         if let Some(line) = cache.as_ref().and_then(|cache| store::line(&cache.figures())) {
@@ -232,7 +244,23 @@ fn skipped(report: &BuildReport) -> String {
     format!("; skipped {}: {}", render::count(report.skipped.len(), "file", "files"), listed.join(", "))
 }
 
-fn report_json(session: &Session, report: &BuildReport, roots: &Roots, cache: Option<&Store>) -> Json {
+/// The times of a build.
+struct Timed<'a> {
+    durations: &'a BTreeMap<String, Duration>,
+    total: Duration,
+}
+
+fn report_json(
+    session: &Session,
+    report: &BuildReport,
+    roots: &Roots,
+    cache: Option<&Store>,
+    timed: &Timed<'_>,
+) -> Json {
+    let output = |path: &RelPath| {
+        let size = std::fs::metadata(roots.output.join(path.as_str())).ok().map(|meta| meta.len());
+        Json::object([("path", path.as_str().into()), ("size", size.into())])
+    };
     let asset = |asset: &AssetReport| {
         let (state, why, error) = match &asset.state {
             State::Fresh => ("cached", Json::Null, Json::Null),
@@ -245,6 +273,8 @@ fn report_json(session: &Session, report: &BuildReport, roots: &Roots, cache: Op
             ("kind", asset.kind.into()),
             ("state", state.into()),
             ("why", why),
+            ("duration_ms", timed.durations.get(asset.source.as_str()).copied().map(milliseconds).into()),
+            ("outputs", Json::list(asset.outputs.iter().map(output))),
             ("warnings", session.reporter.diags_json(&asset.warnings)),
             ("error", error),
         ])
@@ -254,6 +284,7 @@ fn report_json(session: &Session, report: &BuildReport, roots: &Roots, cache: Op
     Json::object([
         ("ok", (report.is_ok() && session.reporter.diagnostics.denied() == 0).into()),
         ("output", path(&roots.output)),
+        ("duration_ms", milliseconds(timed.total)),
         ("built", report.built().into()),
         ("fetched", report.fetched().into()),
         ("cached", report.fresh().into()),

@@ -233,7 +233,7 @@ pub(super) fn check(session: &Session, paths: Vec<PathBuf>) -> Result<u8, Diag> 
     })?;
     let is_ok = !all.problems.iter().any(|problem| is_failure(session, problem));
     if session.reporter.json {
-        session.reporter.out().line(&checked_json(session, &all, is_ok).to_string());
+        session.reporter.print_json(checked_json(session, &all, is_ok));
     } else {
         print_checked(session, &mut session.reporter.summary(), &all, &heading(session, &targets));
     }
@@ -243,9 +243,15 @@ pub(super) fn check(session: &Session, paths: Vec<PathBuf>) -> Result<u8, Diag> 
     Ok(if is_ok { unreadable } else { FAILED.max(unreadable) })
 }
 
-/// Returns whether a problem fails the check: an error, or a warning that is denied.
+/// Returns whether a problem fails the check: an error, a warning that is denied, or a file that cannot be checked.
 fn is_failure(session: &Session, problem: &Diag) -> bool {
-    session.reporter.diagnostics.severity(problem.code) == Some(Severity::Error)
+    match session.reporter.diagnostics.severity(problem.code) {
+        Some(Severity::Error) => true,
+        Some(Severity::Warning) => {
+            matches!(problem.code, Code::SymlinkIgnored | Code::PathNotPortable | Code::PathNotUtf8)
+        }
+        None => false,
+    }
 }
 
 fn print_checked(session: &Session, out: &mut Out, checked: &CheckReport, shown: &str) {
@@ -255,14 +261,13 @@ fn print_checked(session: &Session, out: &mut Out, checked: &CheckReport, shown:
     let human = session.reporter.diagnostics.format() == MessageFormat::Human;
     let mut failures = 0;
     for problem in &checked.problems {
-        let word = match session.reporter.diagnostics.severity(problem.code) {
-            Some(Severity::Error) => out.style.error("FAIL"),
-            Some(Severity::Warning) if session.reporter.verbosity > Verbosity::Quiet => {
-                out.style.warning("WARN")
-            }
-            _ => continue,
-        };
-        failures += usize::from(is_failure(session, problem));
+        let is_allowed = session.reporter.diagnostics.severity(problem.code).is_none();
+        let is_failed = is_failure(session, problem);
+        if is_allowed || !is_failed && session.reporter.verbosity == Verbosity::Quiet {
+            continue;
+        }
+        failures += usize::from(is_failed);
+        let word = if is_failed { out.style.error("FAIL") } else { out.style.warning("WARN") };
         let hint = problem.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
         let path = problem.path.as_deref().unwrap_or_default();
         let line = format!(

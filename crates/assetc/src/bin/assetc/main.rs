@@ -13,12 +13,14 @@ mod output_files;
 mod report;
 mod shader_limits;
 mod stats;
+mod timings;
 mod trust;
 mod watch;
 
 use ::assetc::config::{self, Config, Preset, Roots};
+use ::assetc::schema;
 use ::assetc::tools::{Tools, serve_shaders};
-use args::{BuildArgs, Cli, Command, Common, PackCommand};
+use args::{BuildArgs, Cli, Command, Common, PackCommand, SchemaName};
 use clap::CommandFactory;
 use kiln_cli::diagnostics::parse_arguments;
 use kiln_cli::progress::Verbosity;
@@ -72,6 +74,14 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Trust(args)) => trust::trust(session, &args),
         Some(Command::Explain { source }) => inspect::explain(session, &source),
         Some(Command::Graph { path }) => inspect::graph(session, path.as_deref()),
+        Some(Command::Schema { name }) => {
+            let schema = match name {
+                SchemaName::AssetcYml => schema::assetc_yml(),
+                SchemaName::Mat => schema::mat(),
+            };
+            session.reporter.out().line(schema.pretty().trim_end());
+            Ok(OK)
+        }
         Some(Command::Manual(manual)) => manual.run(&session.reporter, Cli::command()),
         Some(Command::ServeShaders { memory }) => {
             kiln_cli::interrupt::ignore();
@@ -203,20 +213,22 @@ fn init(session: &Session) -> Result<u8, Diag> {
     if session.reporter.json {
         let result = Json::object([
             ("written", path(&created.file)),
+            ("schema", path(&created.schema)),
             ("input", path(&created.input)),
             ("gitignore", created.gitignore.as_deref().map(path).into()),
         ]);
-        session.reporter.out().line(&result.to_string());
+        session.reporter.print_json(result);
     } else if session.reporter.verbosity > Verbosity::Quiet {
         let mut out = session.reporter.out();
         let (file, input) = (session.shown(&created.file), session.shown(&created.input));
+        let schema = session.shown(&created.schema);
         out.line(&match &created.gitignore {
             Some(gitignore) => {
-                format!("created {file}, {input}/ and entries in {}", session.shown(gitignore))
+                format!("created {file}, {schema}, {input}/ and entries in {}", session.shown(gitignore))
             }
-            None => {
-                format!("created {file} and {input}/; .gitignore is not a regular file and was not changed")
-            }
+            None => format!(
+                "created {file}, {schema} and {input}/; .gitignore is not a regular file and was not changed"
+            ),
         });
         out.line(&format!("next: add sources to {input}/ and run assetc"));
     }

@@ -62,7 +62,8 @@ pub(super) fn report(session: &Session, args: ReportArgs) -> Result<u8, Diag> {
         false => kiln_report::report(&files, &options),
         true => with_tiles(&files, &options, &out)?,
     };
-    write(&out, report.html.as_bytes(), args.overwrite)?;
+    let is_report = |page: &str| !matches!(PreviousReport::read(page), Err(PreviousReportError::NoData));
+    write_page(&out, report.html.as_bytes(), args.overwrite, &is_report)?;
     runtime.problems.iter().for_each(|problem| session.report(problem));
     if session.reporter.json {
         session.reporter.out().line(&report_json(&report, &out).to_string());
@@ -104,11 +105,16 @@ fn with_tiles(files: &Files<'_>, options: &Options, out: &Path) -> Result<Report
 
 /// `runtime/desktop.report.html` for `runtime/desktop` and for `runtime/desktop.hpack`.
 fn beside(path: &Path) -> PathBuf {
+    page_beside(path, ".report.html")
+}
+
+/// Returns the path of a page with this extension beside an output directory or pack.
+pub(super) fn page_beside(path: &Path, extension: &str) -> PathBuf {
     let path = if path.is_dir() { path.to_owned() } else { path.with_extension("") };
     // A path such as `..` has no file name to append to.
     let path = if path.file_name().is_none() { path.canonicalize().unwrap_or(path) } else { path };
     let mut name = path.file_name().unwrap_or("output".as_ref()).to_owned();
-    name.push(".report.html");
+    name.push(extension);
     path.with_file_name(name)
 }
 
@@ -123,19 +129,24 @@ fn read_since(path: &Path) -> Result<PreviousReport, Diag> {
     PreviousReport::read(html).map_err(|e| refused(e.to_string()))
 }
 
-/// Writes the report to a temporary file and renames it into place.
-fn write(out: &Path, html: &[u8], overwrite: bool) -> Result<(), Diag> {
-    let fault = |e: io::Error| {
-        Diag::new(Code::Unwritable, format!("cannot write the report: {e}")).path(out.display())
-    };
+/// Writes a page to a temporary file and renames it into place. An existing file is replaced if `is_page` recognizes it as
+/// an earlier page.
+pub(super) fn write_page(
+    out: &Path,
+    html: &[u8],
+    overwrite: bool,
+    is_page: &dyn Fn(&str) -> bool,
+) -> Result<(), Diag> {
+    let fault =
+        |e: io::Error| Diag::new(Code::Unwritable, format!("cannot write the page: {e}")).path(out.display());
     let name = out.file_name().and_then(|name| name.to_str()).and_then(|name| RelPath::new(name).ok());
     let name = name.ok_or_else(|| fault(io::Error::other("the file name is not portable")))?;
     let dir = Real::named(out.parent().unwrap_or(Path::new(".")), name.as_str()).map_err(fault)?;
-    let is_report = || {
+    let owned = || {
         let page = dir.read(&name).ok().and_then(|page| String::from_utf8(page).ok());
-        page.is_some_and(|page| !matches!(PreviousReport::read(&page), Err(PreviousReportError::NoData)))
+        page.is_some_and(|page| is_page(&page))
     };
-    admit(&dir, &name, Some(Blob::of(html)), Replace { overwrite, magic: None, owned: &is_report })
+    admit(&dir, &name, Some(Blob::of(html)), Replace { overwrite, magic: None, owned: &owned })
         .map_err(|diag| diag.path(out.display()))?;
     let staged = dir.stage(&mut |file: &mut dyn Write| file.write_all(html)).map_err(fault)?;
     let placed = dir.publish(vec![(staged, name.clone())]).pop();

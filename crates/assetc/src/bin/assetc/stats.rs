@@ -3,41 +3,9 @@
 use super::Session;
 use ::assetc::stats::{AssetStats, EncodeError, Stats};
 use kiln_cli::render;
-use kiln_engine::{Event, Events, Json};
+use kiln_engine::Json;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-
-/// Passes events on and records the time of each action.
-pub(super) struct Timed<'a> {
-    events: &'a dyn Events,
-    times: Mutex<BTreeMap<String, Duration>>,
-}
-
-impl<'a> Timed<'a> {
-    pub(super) fn new(events: &'a dyn Events) -> Timed<'a> {
-        Timed { events, times: Mutex::default() }
-    }
-
-    /// Returns the time of each source that was built or fetched.
-    pub(super) fn times(&self) -> BTreeMap<String, Duration> {
-        std::mem::take(&mut self.times.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Events for Timed<'_> {
-    fn on(&self, event: Event<'_>) {
-        if let Event::Finished { source, took, .. } = &event {
-            let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-            times.insert(source.to_string(), *took);
-        }
-        self.events.on(event);
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.events.is_cancelled()
-    }
-}
 
 /// Prints one line per asset, the total, and GPU memory by format.
 pub(super) fn print(session: &Session, stats: &Stats, times: &BTreeMap<String, Duration>) {

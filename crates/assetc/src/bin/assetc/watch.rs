@@ -222,7 +222,14 @@ fn status_line(
     let paths = |paths: &[String]| Json::list(paths.iter().map(String::as_str));
     let failed =
         errors.iter().filter(|(_, diag)| diag.severity() == Severity::Error).map(|(source, diag)| {
-            Json::object([("source", (*source).into()), ("message", diag.message.as_str().into())])
+            Json::object([
+                ("source", (*source).into()),
+                ("code", diag.code.as_str().into()),
+                ("message", diag.message.as_str().into()),
+                ("hint", diag.hint.as_deref().unwrap_or_default().into()),
+                ("path", diag.path.as_deref().unwrap_or_default().into()),
+                ("at", diag.at.as_deref().unwrap_or_default().into()),
+            ])
         });
     Json::object([
         ("build", number.into()),

@@ -1,7 +1,8 @@
 //! Numeric settings, each with its range.
 
-use super::{Value, number, whole};
+use super::{Value, any_of, constant, integers, number, whole};
 use crate::config::yaml::Scalar;
+use kiln_engine::Json;
 use kiln_texture::Mips;
 
 /// The largest number of mip levels: the full chain of the largest 32-bit size.
@@ -27,6 +28,10 @@ impl Value for Mips {
 
     fn accepts() -> String {
         format!("`true`, `false`, a count from 1 to {}", MAX_LEVELS)
+    }
+
+    fn schema() -> Json {
+        any_of([bool::schema(), integers(1, MAX_LEVELS)])
     }
 }
 
@@ -59,6 +64,10 @@ impl Value for Pixels {
 
     fn accepts() -> String {
         format!("a number of pixels from 1 to {}", Pixels::MAX)
+    }
+
+    fn schema() -> Json {
+        integers(1, Pixels::MAX)
     }
 }
 
@@ -94,6 +103,10 @@ impl Value for Lambda {
     fn accepts() -> String {
         "a number, 0 or more".into()
     }
+
+    fn schema() -> Json {
+        Json::object([("type", "number".into()), ("minimum", 0_u64.into())])
+    }
 }
 
 /// The alpha cutoff of a cutout material, from 0 to 1.
@@ -123,6 +136,10 @@ impl Value for AlphaCutoff {
 
     fn accepts() -> String {
         "an alpha cutoff from 0 to 1".into()
+    }
+
+    fn schema() -> Json {
+        Json::object([("type", "number".into()), ("minimum", 0_u64.into()), ("maximum", 1_u64.into())])
     }
 }
 
@@ -166,6 +183,10 @@ impl Value for LodCount {
     fn accepts() -> String {
         format!("`false`, a count from 0 to {}", LodCount::MAX)
     }
+
+    fn schema() -> Json {
+        any_of([constant(false), integers(0, LodCount::MAX)])
+    }
 }
 
 /// An index, from 0.
@@ -190,6 +211,10 @@ impl Value for Index {
 
     fn accepts() -> String {
         "an index from 0".into()
+    }
+
+    fn schema() -> Json {
+        Json::object([("type", "integer".into()), ("minimum", 0_u64.into())])
     }
 }
 
@@ -228,6 +253,14 @@ impl Value for RelativeError {
     fn accepts() -> String {
         "a number above 0, up to 1".into()
     }
+
+    fn schema() -> Json {
+        Json::object([
+            ("type", "number".into()),
+            ("exclusiveMinimum", 0_u64.into()),
+            ("maximum", 1_u64.into()),
+        ])
+    }
 }
 
 /// An integer from `LOW` to `HIGH`.
@@ -263,5 +296,9 @@ impl<const LOW: u32, const HIGH: u32> Value for Bounded<LOW, HIGH> {
 
     fn accepts() -> String {
         format!("a number from {LOW} to {HIGH}")
+    }
+
+    fn schema() -> Json {
+        integers(LOW, HIGH)
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Reference {
     pub(super) at: String,
 }
 
-const KEYS: [&str; 11] = [
+pub(super) const KEYS: [&str; 11] = [
     "name",
     "base_color_factor",
     "metallic_factor",
@@ -35,7 +35,7 @@ const KEYS: [&str; 11] = [
     "textures",
 ];
 
-const SLOTS: [(&str, Slot); 5] = [
+pub(super) const SLOTS: [(&str, Slot); 5] = [
     ("base_color", Slot::BaseColor),
     ("metallic_roughness", Slot::MetallicRoughness),
     ("normal", Slot::Normal),

@@ -2,14 +2,16 @@
 
 use ::pak::bake::{Bake, BakeError, Baked};
 use kiln_cli::interrupt::{self, InterruptibleEvents};
+use kiln_cli::json_events::{JsonEvents, milliseconds};
 use kiln_cli::limits::LimitArgs;
 use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::reporter::{FAILED, OK, Reporter};
 use kiln_cli::store::Sources;
+use kiln_cli::timings::Recorder;
 use kiln_cli::{render, store, user};
 use kiln_engine::{Code, Diag, Json, Shard, Store};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The arguments of `pak bake`.
 pub(super) struct Args {
@@ -41,7 +43,9 @@ pub(super) fn bake(reporter: &Reporter, args: &Args) -> Result<u8, Diag> {
         }
     });
     let progress = Progress::new(reporter.verbosity, reporter.color);
-    let events = InterruptibleEvents::new(&progress);
+    let json_events = JsonEvents::new(&progress, reporter.json_lines);
+    let recorder = Recorder::new(&json_events);
+    let events = InterruptibleEvents::new(&recorder);
     let mut bake = Bake::new(&*args.toml, &*args.pak).force(args.no_cache);
     bake = bake.overwrite(args.overwrite).events(&events);
     bake = bake.limits(args.limits.over(*user.limits()));
@@ -71,7 +75,7 @@ pub(super) fn bake(reporter: &Reporter, args: &Args) -> Result<u8, Diag> {
         Ok(baked) => {
             baked.warnings.iter().for_each(|warning| reporter.say(warning));
             if reporter.json {
-                reporter.out().line(&report_json(reporter, &baked, kept.as_ref()).to_string());
+                reporter.print_json(report_json(reporter, &baked, kept.as_ref(), start.elapsed(), &recorder));
             } else if reporter.verbosity > Verbosity::Quiet {
                 summary(reporter, args, &baked, start);
                 if let Some(line) = kept.as_ref().and_then(|kept| store::line(&kept.figures())) {
@@ -88,7 +92,7 @@ fn failed(reporter: &Reporter, args: &Args, error: &BakeError) -> Result<u8, Dia
     error.problems.iter().for_each(|problem| reporter.say(problem));
     if reporter.json {
         let problems = reporter.diags_json(&error.problems);
-        reporter.out().line(&Json::object([("ok", false.into()), ("problems", problems)]).to_string());
+        reporter.print_json(Json::object([("ok", false.into()), ("problems", problems)]));
     } else if reporter.verbosity > Verbosity::Quiet && args.pak.exists() {
         reporter.summary().line(&format!("{} was not changed", args.pak.display()));
     }
@@ -122,13 +126,21 @@ fn summary(reporter: &Reporter, args: &Args, baked: &Baked, start: Instant) {
 }
 
 /// Returns the report of a bake as JSON.
-fn report_json(reporter: &Reporter, baked: &Baked, kept: Option<&Store>) -> Json {
+fn report_json(
+    reporter: &Reporter,
+    baked: &Baked,
+    kept: Option<&Store>,
+    total: Duration,
+    recorder: &Recorder<'_>,
+) -> Json {
+    let durations = recorder.durations();
     let asset = |asset: &::pak::bake::BakedAsset| {
         let reason = asset.reason.as_ref().map_or(Json::Null, |reason| reason.to_string().into());
         Json::object([
             ("name", asset.name.as_str().into()),
             ("why", reason),
             ("fetched", asset.fetched.into()),
+            ("duration_ms", durations.get(asset.name.as_str()).copied().map(milliseconds).into()),
         ])
     };
     Json::object([
@@ -136,6 +148,7 @@ fn report_json(reporter: &Reporter, baked: &Baked, kept: Option<&Store>) -> Json
         ("unchanged", baked.unchanged.into()),
         ("keys", baked.keys.into()),
         ("bytes", baked.file_len.into()),
+        ("duration_ms", milliseconds(total)),
         ("built", baked.built().into()),
         ("fetched", baked.fetched().into()),
         ("store", kept.map(|kept| store::json(&kept.figures())).into()),

@@ -87,7 +87,11 @@ impl Project {
             }
         }
         let ok = ended.failed.is_empty();
-        let said = ran.stdout.starts_with(if ok { "{\"ok\":true," } else { "{\"ok\":false," });
+        let said = ran.stdout.contains(if ok {
+            "{\"version\":1,\"ok\":true,"
+        } else {
+            "{\"version\":1,\"ok\":false,"
+        });
         if said && ran.code() == i32::from(!ok) { Ok(ended) } else { Err(format!("{ran:#?}")) }
     }
 }

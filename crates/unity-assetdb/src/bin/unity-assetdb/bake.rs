@@ -72,7 +72,7 @@ pub(super) fn bake(session: &Session, args: &BakeArgs) -> Result<u8, Failure> {
             ("database", out_dir.join("asset-db.bin").display().to_string().into()),
             ("warnings", warnings),
         ]);
-        session.reporter.out().line(&result.to_string());
+        session.reporter.print_json(result);
     }
     Ok(OK)
 }
