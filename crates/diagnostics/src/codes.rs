@@ -376,15 +376,17 @@ codes! {
     "Paks", "See [paks](pak.md)." {
         PakSyntax = "pak-syntax", Error, "A description is not valid TOML; the message has the position of the syntax error. A duplicate table is a syntax error.";
         PakTable = "pak-table", Error, "A description has no asset table or several, or a content file has no `[content]`; give it exactly one.";
-        PakField = "pak-field", Error, "Unknown field in a table; the hint has the nearest known field.";
+        PakField = "pak-field", Warning, "An unknown field in a table is ignored; the hint has the nearest known field. `--deny pak-field` makes it an error.";
         PakValue = "pak-value", Error, "A value has the wrong type or is out of range; the message has the accepted values.";
-        PakNoMatch = "pak-no-match", Error, "A glob matches no file; globs are relative to the root.";
+        PakNoMatch = "pak-no-match", Warning, "A glob matches no file; globs are relative to the root. `--deny pak-no-match` makes it an error.";
+        PakEuler = "pak-euler", Warning, "`euler` gives the order in which the angles about x, y and z are applied; `pak` 0.7 assigned the angles to the axes in that order. Check the rotation, or write a quaternion.";
+        PakTangents = "pak-tangents", Warning, "Tangents require normals: with `normals = false` none are stored; remove `tangents = true`.";
         PakPath = "pak-path", Error, "A path points out of the root; move the file below it.";
         PakMissing = "pak-missing", Error, "A referenced file, mesh, material or image does not exist; the hint lists the existing ones.";
         PakKind = "pak-kind", Error, "A path refers to an asset of the wrong kind.";
         PakCycle = "pak-cycle", Error, "Descriptions reference each other in a cycle, or in a chain that is too long; the message has the chain.";
         PakKey = "pak-key", Error, "Two files have the same key; rename or exclude one.";
-        PakFont = "pak-font", Error, "The definition of a bitmap font is not supported; export it in the text format.";
+        PakFont = "pak-font", Error, "The definition of a bitmap font is damaged, or a page is missing; export it again.";
         PakAnimation = "pak-animation", Error, "The requested animation is not in the file.";
         PakAnimationEmpty = "pak-animation-empty", Warning, "An animation has no channels left; check `exclude`, and the channels of the source.";
         PakExclude = "pak-exclude", Warning, "`exclude` names a target that the animation does not have; check its spelling.";

@@ -11,6 +11,7 @@
 
 pub mod animation;
 pub mod bitmap;
+mod flags;
 pub mod font;
 mod half;
 mod index;
@@ -23,7 +24,7 @@ pub mod write;
 
 pub use self::half::Half;
 pub use self::index::{Asset, Block, Index, IndexView};
-pub use self::kind::{Codec, Color, Encoding, Kind, Role, Sample, VertexType};
+pub use self::kind::{Codec, Color, Encoding, Kind, MaterialParameterFlags, Role, Sample, VertexType};
 
 use core::ops::Range;
 

@@ -144,7 +144,7 @@ fn pak_enumerations_match_document() {
     assert_eq!(numbered(&table(&text, "Codecs")), Codec::ALL.map(|codec| (codec as usize, codec.name())));
     let mut all = pak::VertexType::POSITION;
     for row in table(&text, "Vertices") {
-        let (bit, bytes): (u16, u32) = (row[0].parse().unwrap(), row[2].parse().unwrap());
+        let (bit, bytes): (u16, usize) = (row[0].parse().unwrap(), row[2].parse().unwrap());
         let before = all.stride();
         all |= pak::VertexType::from_bits(1 | bit | if bit == 64 { 2 } else { 0 }).unwrap();
         let added = match bit {

@@ -17,11 +17,11 @@ pub struct Animation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interpolation {
     /// Linear; spherical linear along the shortest arc for rotations.
-    Linear,
+    Linear = 1,
     /// The value of the earlier keyframe, until the later one.
-    Step,
+    Step = 2,
     /// A cubic Hermite spline: each keyframe has three values, in-tangent, value and out-tangent.
-    CubicSpline,
+    CubicSpline = 3,
 }
 
 /// The keyframes of one property of one target.
@@ -111,6 +111,11 @@ impl Channel {
     /// Returns the keyframe times in seconds, in ascending order.
     pub fn inputs(&self) -> &[f32] {
         &self.inputs
+    }
+
+    /// Returns the keyframe times in whole milliseconds, truncated.
+    pub fn input_millis(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.inputs.iter().map(|seconds| (f64::from(*seconds) * 1000.0 + 1e-4) as u32)
     }
 
     /// Returns the keyframe values.

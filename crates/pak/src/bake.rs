@@ -5,6 +5,7 @@
 //! is written last and renamed into place: after a failure the old pak is unchanged.
 
 mod bake_paths;
+mod build_script;
 mod compression;
 mod content;
 mod dev_pak;
@@ -20,6 +21,7 @@ mod staging;
 mod toml_document;
 mod up_to_date;
 
+pub use build_script::build_script;
 pub use dev_pak::{DevPak, Loose};
 pub use sources::SourceAnimation;
 
@@ -30,7 +32,7 @@ use kiln_engine::{
     Severity, Shard, SourceTree, State, Store as Shared, Tree, cancelled, run,
 };
 use payload::NodeAction;
-use plan::{Plan, Recipe};
+use plan::{MissingFiles, Plan, Recipe};
 use sink::PakSink;
 use std::fmt;
 use std::io::Read;
@@ -243,9 +245,17 @@ impl<'a> Bake<'a> {
         move |path| path.file_name().starts_with(&journal) || mine.contains(&path.below(&root))
     }
 
-    fn plan(&self, text: &str, inputs: &mut Inputs<'_>, src: &Real, tree: &Tree) -> Result<Plan, BakeError> {
+    fn plan(
+        &self,
+        text: &str,
+        inputs: &mut Inputs<'_>,
+        src: &Real,
+        tree: &Tree,
+        missing_files: MissingFiles,
+    ) -> Result<Plan, BakeError> {
         let name = self.src.display().to_string();
-        plan::plan(name, text, inputs, tree, &self.own(src)).map_err(|problems| BakeError { problems })
+        plan::plan(name, text, inputs, tree, &self.own(src), missing_files)
+            .map_err(|problems| BakeError { problems })
     }
 
     /// Returns the file name of the journal: that of the pak, with a leading dot and `.cache`.
@@ -285,7 +295,7 @@ impl<'a> Bake<'a> {
             return Ok(baked);
         }
         let mut inputs = Inputs::new(sources).limited(self.plan_limits());
-        let plan = self.plan(&text, &mut inputs, &src, &tree)?;
+        let plan = self.plan(&text, &mut inputs, &src, &tree, MissingFiles::Reject)?;
         let mut baked = self.bake(&plan, sources, &paths, &mut journal)?;
         if self.shard.is_none() {
             let record = up_to_date::record(&fingerprint, &inputs, &plan, &journal, &paths, &baked);

@@ -30,7 +30,7 @@ impl BitmapFormat {
         self as usize
     }
 
-    /// Returns the size of a texel in bytes at 8 bits per channel.
+    /// Returns the size of a texel in bytes at 8 bits per channel. [`Bitmap::texel_len`] has the size for any sample type.
     pub const fn byte_len(self) -> usize {
         self as usize
     }
@@ -42,7 +42,7 @@ impl BitmapFormat {
 }
 
 /// An image: rows from top to bottom, texels from left to right, interleaved channels, no row padding.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bitmap {
     shape: BitmapShape,
     levels: Vec<Bytes>,
@@ -53,6 +53,36 @@ impl Bitmap {
         let shape = view.shape();
         let levels = (0..shape.levels).map_while(|level| view.range(level)).map(|range| bytes.slice(range));
         Bitmap { shape, levels: levels.collect() }
+    }
+
+    /// Creates a bitmap of 8 bits per channel from the tightly packed texels of mip level 0.
+    ///
+    /// # Panics
+    /// If there is no texel, or the length of `pixels` is not a multiple of the size of a row.
+    pub fn new(
+        color: BitmapColor,
+        format: BitmapFormat,
+        width: u32,
+        mip_levels: u32,
+        pixels: impl Into<Vec<u8>>,
+    ) -> Bitmap {
+        let pixels = pixels.into();
+        let row = width as usize * format.channels();
+        assert!(
+            row > 0 && !pixels.is_empty() && pixels.len().is_multiple_of(row),
+            "the texels are not whole rows"
+        );
+        let height = u32::try_from(pixels.len() / row).expect("a height in the range of u32");
+        let shape = BitmapShape {
+            width,
+            height,
+            channels: format as u8,
+            sample: Sample::U8,
+            color,
+            encoding: Encoding::Raw,
+            levels: mip_levels.clamp(1, 255) as u8,
+        };
+        Bitmap { shape, levels: vec![Bytes::from_vec(pixels)] }
     }
 
     /// Returns the color space of the texels.
@@ -115,16 +145,18 @@ impl Bitmap {
         self.pixels().get(start..start + texel).filter(|_| inside).unwrap_or_default()
     }
 
-    /// Returns mip level 0 converted to another channel layout. For 8-bit bitmaps only: missing color channels become 0,
-    /// a missing alpha channel becomes 255.
-    pub fn pixels_as_format(&self, format: BitmapFormat) -> Vec<u8> {
-        let (from, to) = (self.texel_len(), format.channels());
-        let mut out = Vec::with_capacity(self.pixels().len() / from * to);
-        for texel in self.pixels().chunks_exact(from) {
-            let channel = |c: usize| texel.get(c).copied().unwrap_or(if c == 3 { 255 } else { 0 });
-            out.extend((0..to).map(channel));
-        }
-        out
+    /// Returns the texels of mip level 0 with 8 bits per channel in another channel layout: missing color channels become
+    /// 0, a missing alpha channel becomes 255. 16-bit and float samples are rounded to the nearest 8-bit value.
+    pub fn pixels_as_format(&self, format: BitmapFormat) -> impl Iterator<Item = u8> + '_ {
+        let (sample, size) = (self.shape.sample, self.shape.sample.byte_len() as usize);
+        let texels = self.pixels().chunks_exact(self.texel_len());
+        texels.flat_map(move |texel| {
+            (0..format.channels()).map(move |channel| match texel.get(channel * size..(channel + 1) * size) {
+                Some(value) => to_u8(value, sample),
+                None if channel == 3 => 255,
+                None => 0,
+            })
+        })
     }
 
     /// Returns the size of a row of mip level 0, in bytes.
@@ -132,7 +164,20 @@ impl Bitmap {
         self.width() as usize * self.texel_len()
     }
 
-    fn texel_len(&self) -> usize {
+    /// Returns the size of a texel in bytes: the number of channels times the size of a sample.
+    pub fn texel_len(&self) -> usize {
         usize::from(self.shape.channels) * self.shape.sample.byte_len() as usize
+    }
+}
+
+/// Converts a sample to 8 bits.
+fn to_u8(value: &[u8], sample: Sample) -> u8 {
+    match (sample, value) {
+        (Sample::U8, [v]) => *v,
+        (Sample::U16, [a, b]) => ((u32::from(u16::from_le_bytes([*a, *b])) + 128) / 257) as u8,
+        (Sample::F32, [a, b, c, d]) => {
+            (f32::from_le_bytes([*a, *b, *c, *d]).clamp(0.0, 1.0) * 255.0 + 0.5) as u8
+        }
+        _ => 0,
     }
 }

@@ -3,14 +3,15 @@
 use crate::Bitmap;
 
 /// A font whose glyphs are parts of bitmaps.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BitmapFont {
     def: String,
     pages: Vec<Bitmap>,
 }
 
 impl BitmapFont {
-    pub(crate) fn new(def: String, pages: Vec<Bitmap>) -> BitmapFont {
+    /// Creates a font from its definition and its pages.
+    pub fn new(def: String, pages: Vec<Bitmap>) -> BitmapFont {
         BitmapFont { def, pages }
     }
 

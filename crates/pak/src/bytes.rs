@@ -48,6 +48,14 @@ impl Bytes {
         Some(Bytes::heap(memory))
     }
 
+    /// Moves bytes of the heap into an aligned buffer.
+    ///
+    /// # Panics
+    /// If there is no memory for the copy.
+    pub(crate) fn from_vec(bytes: Vec<u8>) -> Bytes {
+        Bytes::copy(&bytes).expect("memory for a copy of a list that is in memory")
+    }
+
     /// Returns a subslice; empty if the range is out of bounds.
     pub fn slice(&self, range: Range<usize>) -> Bytes {
         let inside = range.start <= range.end && range.end <= self.range.len();
@@ -79,9 +87,38 @@ impl AsRef<[u8]> for Bytes {
     }
 }
 
-impl PartialEq for Bytes {
+impl<T: AsRef<[u8]> + ?Sized> PartialEq<T> for Bytes {
+    fn eq(&self, other: &T) -> bool {
+        **self == *other.as_ref()
+    }
+}
+
+impl Eq for Bytes {}
+
+impl PartialEq<Bytes> for Vec<u8> {
     fn eq(&self, other: &Bytes) -> bool {
         **self == **other
+    }
+}
+
+impl PartialEq<Bytes> for [u8] {
+    fn eq(&self, other: &Bytes) -> bool {
+        *self == **other
+    }
+}
+
+impl From<Bytes> for Vec<u8> {
+    fn from(bytes: Bytes) -> Vec<u8> {
+        bytes.to_vec()
+    }
+}
+
+impl<'a> IntoIterator for &'a Bytes {
+    type Item = &'a u8;
+    type IntoIter = std::slice::Iter<'a, u8>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }
 
@@ -103,6 +140,9 @@ mod tests {
         assert_eq!(&*part.slice(1..3), b"34");
         assert_eq!((&*part.slice(3..7), &*part.slice(6..6)), (&b""[..], &b""[..]));
         assert_eq!(Bytes::copy(b"234567"), Some(part.clone()));
+        assert_eq!(part, b"234567".to_vec());
+        assert_eq!(b"234567".to_vec(), part);
+        assert_eq!(Vec::from(part.clone()), part);
         assert!(part.is_in_place() && !Bytes::copy(b"").unwrap().is_in_place());
     }
 }

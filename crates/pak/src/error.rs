@@ -112,6 +112,17 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
+    /// Returns the kind of the I/O error that this error converts to: `InvalidInput` for an unknown key or id,
+    /// `OutOfMemory` for an asset beyond the limits, `InvalidData` for a damaged file, and the kind of an I/O error.
+    pub fn kind(&self) -> io::ErrorKind {
+        match self {
+            Error::NotFound { .. } | Error::NoSuchId { .. } => io::ErrorKind::InvalidInput,
+            Error::Io(error) | Error::Asset { why: Fault::Io(error), .. } => error.kind(),
+            Error::Asset { why: Fault::TooLarge { .. }, .. } => io::ErrorKind::OutOfMemory,
+            _ => io::ErrorKind::InvalidData,
+        }
+    }
+
     /// Names the asset by its key in place of its id.
     pub(crate) fn named(self, key: &str) -> Error {
         match self {
@@ -135,11 +146,9 @@ impl From<kiln_format::Error> for Error {
 
 impl From<Error> for io::Error {
     fn from(error: Error) -> io::Error {
-        let kind = match &error {
-            Error::NotFound { .. } | Error::NoSuchId { .. } => io::ErrorKind::NotFound,
-            Error::Io(error) => error.kind(),
-            _ => io::ErrorKind::InvalidData,
-        };
-        io::Error::new(kind, error)
+        match error {
+            Error::Io(error) => error,
+            error => io::Error::new(error.kind(), error),
+        }
     }
 }

@@ -6,6 +6,7 @@ macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident $kind:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub struct $name(pub usize);
 
         impl $name {

@@ -29,7 +29,7 @@
 //!
 //! By default this crate only reads, and of Kiln a game links nothing else than `kiln-format`. The feature `bake` adds
 //! `PakBuf::bake` and the module `bake`: the incremental baker, and `bake::DevPak` for hot reload. `cli` builds the
-//! executable `pak`. `zstd-c` decompresses Zstandard with the C library. `docs/reference/pak.md` documents the configuration,
+//! executable `pak`. `serde` implements its traits for the ids. `zstd-c` decompresses Zstandard with the C library. `docs/reference/pak.md` documents the configuration,
 //! `docs/reference/formats/pak.md` the file format.
 //!
 //! # Errors
@@ -41,16 +41,16 @@
 mod aligned;
 pub mod anim;
 pub mod bitmap;
-mod bitmap_font;
+pub mod bitmap_font;
 mod blob;
-mod buf;
+pub mod buf;
 mod bytes;
 mod checksum;
 mod codec;
 pub mod error;
 mod id;
 mod identity;
-mod index_buffer;
+pub mod index;
 mod material;
 pub mod mesh;
 mod options;
@@ -69,7 +69,7 @@ pub use buf::{Entry, PakBuf};
 pub use bytes::Bytes;
 pub use error::Error;
 pub use id::{AnimationId, BitmapFontId, BitmapId, BlobId, MaterialId, MeshId, SceneId};
-pub use index_buffer::{IndexBuffer, IndexType};
+pub use index::{IndexBuffer, IndexType};
 pub use kiln_format::pak::{Codec, Kind};
 pub use material::{MaterialInfo, MaterialParameterFlags};
 pub use options::Options;

@@ -19,6 +19,21 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// Returns the box around points and the sphere around that box; zeros if there are none.
+    fn of(points: impl Iterator<Item = Vec3>) -> Bounds {
+        let mut box_of: Option<(Vec3, Vec3)> = None;
+        for point in points {
+            let (min, max) = box_of.get_or_insert((point, point));
+            for axis in 0..3 {
+                (min[axis], max[axis]) = (min[axis].min(point[axis]), max[axis].max(point[axis]));
+            }
+        }
+        let (min, max) = box_of.unwrap_or_default();
+        let center = std::array::from_fn(|axis| (min[axis] + max[axis]) / 2.0);
+        let radius = (0..3).map(|axis| (max[axis] - center[axis]).powi(2)).sum::<f32>().sqrt();
+        Bounds { min, max, center, radius }
+    }
+
     fn new([a, b, c, d, e, f, g, h, i, radius]: [f32; 10]) -> Bounds {
         Bounds { min: [a, b, c], max: [d, e, f], center: [g, h, i], radius }
     }
@@ -49,6 +64,18 @@ impl Mesh {
             materials: view.materials().map(str::to_owned).collect(),
             bounds: Bounds::new(view.bounds()),
         }
+    }
+
+    /// Creates a mesh of primitives, with an optional skin. Its bounds are the union of those of the primitives.
+    pub fn new(primitives: Vec<Primitive>, skin: Option<Skin>) -> Mesh {
+        let corners = primitives.iter().flat_map(|primitive| [primitive.bounds.min, primitive.bounds.max]);
+        let bounds = Bounds::of(corners);
+        Mesh { primitives, skin, data: None, materials: Vec::new(), bounds }
+    }
+
+    /// Sets the blob of the mesh.
+    pub fn set_data(&mut self, id: BlobId) {
+        self.data = Some(id);
     }
 
     /// Returns the primitives. Shadow geometry directly follows the primitive it belongs to.
@@ -126,6 +153,35 @@ impl Primitive {
         }
     }
 
+    /// Creates a primitive of interleaved vertices without index buffers, with bounds around the positions.
+    ///
+    /// # Panics
+    /// If the length of `vertex_buf` is not a multiple of the stride of `vertex_type`.
+    pub fn new(material: u16, vertex_buf: &[u8], vertex_type: VertexType) -> Primitive {
+        let stride = vertex_type.stride();
+        assert!(vertex_buf.len().is_multiple_of(stride.max(1)), "the vertices are not whole");
+        let float = |bytes: &[u8]| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        let position = |vertex: &[u8]| [float(vertex), float(&vertex[4..]), float(&vertex[8..])];
+        let vertices = vertex_buf.chunks_exact(stride.max(1)).filter(|_| stride >= 12);
+        Primitive {
+            vertices: Bytes::from_vec(vertex_buf.to_vec()),
+            vertex_type,
+            vertex_count: vertex_buf.len() / stride.max(1),
+            lods: Vec::new(),
+            lod_errors: Vec::new(),
+            material,
+            role: Role::Main,
+            bounds: Bounds::of(vertices.map(position)),
+            meshlets: Vec::new(),
+        }
+    }
+
+    /// Appends the index buffer of the next level of detail.
+    pub fn push_lod(&mut self, indices: IndexBuffer) {
+        self.lods.push(indices);
+        self.lod_errors.push(0.0);
+    }
+
     /// Returns the index buffers of all levels of detail, LOD 0 first. They share the vertices.
     pub fn lods(&self) -> &[IndexBuffer] {
         &self.lods
@@ -197,6 +253,11 @@ pub struct Skin {
 }
 
 impl Skin {
+    /// Creates a skin from its joints.
+    pub fn new(joints: Vec<Joint>) -> Skin {
+        Skin { joints }
+    }
+
     /// Returns the joints, indexed by the joint indices of the vertices.
     pub fn joints(&self) -> &[Joint] {
         &self.joints

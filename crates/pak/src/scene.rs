@@ -2,22 +2,57 @@
 
 use crate::{Bytes, IndexBuffer, Kind, MaterialId, MeshId, Quat, Vec3};
 use kiln_format::pak::scene::{Data, GeometryRecord, ReferenceRecord, SceneView};
+use std::ops::Range;
 
 /// A scene: placed references and geometries.
 #[derive(Clone, Debug)]
 pub struct Scene {
     bytes: Bytes,
     refs: Vec<(Kind, usize)>,
+    /// The materials of all references, and their range for each reference.
+    materials: Vec<MaterialId>,
+    material_ranges: Vec<Range<usize>>,
+    index_buffers: Vec<IndexBuffer>,
 }
 
 impl Scene {
     /// Wraps a payload that was validated with this number of references.
     pub(crate) fn new(bytes: Bytes, refs: Vec<(Kind, usize)>) -> Scene {
-        Scene { bytes, refs }
+        let mut scene = Scene {
+            bytes,
+            refs,
+            materials: Vec::new(),
+            material_ranges: Vec::new(),
+            index_buffers: Vec::new(),
+        };
+        let buffer = |view: SceneView<'_>, record: GeometryRecord| {
+            let indices = view.indices(record.first_index, record.indices);
+            IndexBuffer::narrowest(&indices.iter().collect::<Vec<_>>())
+        };
+        scene.index_buffers = scene.view().map_or_else(Vec::new, |view| {
+            view.geometries().iter().map(|record| buffer(view, record)).collect()
+        });
+        scene.resolve_materials();
+        scene
     }
 
     pub(crate) fn rebase(&mut self, mut moved: impl FnMut(Kind, usize) -> usize) {
         self.refs.iter_mut().for_each(|(kind, id)| *id = moved(*kind, *id));
+        self.resolve_materials();
+    }
+
+    fn resolve_materials(&mut self) {
+        let (mut materials, mut ranges) = (Vec::new(), Vec::new());
+        if let Some(view) = self.view() {
+            for record in view.references().iter() {
+                let start = materials.len();
+                let own = view.materials(record.first_material, record.materials);
+                materials
+                    .extend(own.iter().filter_map(|n| id_of(&self.refs, n, Kind::Material).map(MaterialId)));
+                ranges.push(start..materials.len());
+            }
+        }
+        (self.materials, self.material_ranges) = (materials, ranges);
     }
 
     fn view(&self) -> Option<SceneView<'_>> {
@@ -28,16 +63,30 @@ impl Scene {
     pub fn refs(&self) -> impl ExactSizeIterator<Item = ReferenceRef<'_>> {
         let view = self.view();
         let records = view.map(|view| view.references()).unwrap_or_default();
-        let refs = &self.refs;
-        records.iter().map(move |record| ReferenceRef { view, record, materials: refs })
+        records.iter().enumerate().map(move |(number, record)| ReferenceRef {
+            view,
+            record,
+            mesh: id_of(&self.refs, record.mesh, Kind::Mesh).map(MeshId),
+            materials: self
+                .material_ranges
+                .get(number)
+                .and_then(|range| self.materials.get(range.clone()))
+                .unwrap_or_default(),
+        })
     }
 
     /// Returns the geometries, in source order.
     pub fn geometries(&self) -> impl ExactSizeIterator<Item = GeometryRef<'_>> {
         let view = self.view();
         let records = view.map(|view| view.geometries()).unwrap_or_default();
-        records.iter().map(move |record| GeometryRef { view, record })
+        let all = records.iter().zip(&self.index_buffers);
+        all.map(move |(record, index_buf)| GeometryRef { view, record, index_buf })
     }
+}
+
+/// Returns the id of a reference of the scene, if it is of a kind.
+fn id_of(refs: &[(Kind, usize)], number: u32, wanted: Kind) -> Option<usize> {
+    refs.get(number as usize).filter(|(kind, _)| *kind == wanted).map(|(_, id)| *id)
 }
 
 /// A placed reference: an optional mesh with materials, a transform, tags and user data.
@@ -45,7 +94,8 @@ impl Scene {
 pub struct ReferenceRef<'a> {
     view: Option<SceneView<'a>>,
     record: ReferenceRecord,
-    materials: &'a [(Kind, usize)],
+    mesh: Option<MeshId>,
+    materials: &'a [MaterialId],
 }
 
 impl<'a> ReferenceRef<'a> {
@@ -56,18 +106,12 @@ impl<'a> ReferenceRef<'a> {
 
     /// Returns the mesh of the reference.
     pub fn mesh(&self) -> Option<MeshId> {
-        self.named(self.record.mesh, Kind::Mesh).map(MeshId)
+        self.mesh
     }
 
     /// Returns the materials, one for each material slot of the mesh.
-    pub fn materials(&self) -> Vec<MaterialId> {
-        let own = self.view.map(|view| view.materials(self.record.first_material, self.record.materials));
-        let own = own.unwrap_or_default();
-        own.iter().filter_map(|number| self.named(number, Kind::Material).map(MaterialId)).collect()
-    }
-
-    fn named(&self, number: u32, wanted: Kind) -> Option<usize> {
-        self.materials.get(number as usize).filter(|(kind, _)| *kind == wanted).map(|(_, id)| *id)
+    pub fn materials(&self) -> &'a [MaterialId] {
+        self.materials
     }
 }
 
@@ -76,6 +120,7 @@ impl<'a> ReferenceRef<'a> {
 pub struct GeometryRef<'a> {
     view: Option<SceneView<'a>>,
     record: GeometryRecord,
+    index_buf: &'a IndexBuffer,
 }
 
 impl<'a> GeometryRef<'a> {
@@ -84,10 +129,9 @@ impl<'a> GeometryRef<'a> {
         self.view?.text(self.record.id)
     }
 
-    /// Returns the index buffer; `None` if the geometry has no triangles.
-    pub fn index_buf(&self) -> Option<IndexBuffer> {
-        let indices = self.view?.indices(self.record.first_index, self.record.indices);
-        IndexBuffer::new(&indices.iter().collect::<Vec<_>>())
+    /// Returns the index buffer.
+    pub fn index_buf(&self) -> &'a IndexBuffer {
+        self.index_buf
     }
 
     /// Returns the positions as bytes: three little-endian `f32` per vertex.
@@ -126,9 +170,10 @@ macro_rules! placed {
             }
 
             /// Returns the tags: trimmed, in lower case, sorted.
-            pub fn tags(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+            pub fn tags(&self) -> impl ExactSizeIterator<Item = &'a str> + use<'a> {
                 let (first, count) = (self.record.first_tag, self.record.tags);
-                self.view.into_iter().flat_map(move |view| view.tags(first, count))
+                let tags: Vec<&'a str> = self.view.into_iter().flat_map(|view| view.tags(first, count)).collect();
+                tags.into_iter()
             }
 
             /// Returns `true` if the tag is present. The argument is trimmed and lower-cased, as the baker does.
@@ -203,9 +248,12 @@ impl<'a> DataRef<'a> {
         }
     }
 
-    /// Returns the value if it is a number, rounded to `f32`.
+    /// Returns the value if it is a float, rounded to `f32`; `None` for an integer, which [`DataRef::as_f64`] converts.
     pub fn as_f32(&self) -> Option<f32> {
-        self.as_f64().map(|value| value as f32)
+        match self.data {
+            Data::Float(value) => Some(value as f32),
+            _ => None,
+        }
     }
 
     /// Returns the value if it is a string.
@@ -217,9 +265,12 @@ impl<'a> DataRef<'a> {
     }
 
     /// Returns the elements if the value is an array.
-    pub fn as_iter(&self) -> Option<impl Iterator<Item = DataRef<'a>> + use<'a>> {
+    pub fn as_iter(&self) -> Option<impl ExactSizeIterator<Item = DataRef<'a>> + use<'a>> {
         match self.data {
-            Data::Array(first, count) => Some(values(Some(self.view), first, count).map(|(_, value)| value)),
+            Data::Array(first, count) => {
+                let values = values(Some(self.view), first, count).map(|(_, value)| value);
+                Some(values.collect::<Vec<_>>().into_iter())
+            }
             _ => None,
         }
     }
@@ -235,5 +286,70 @@ impl<'a> DataRef<'a> {
     /// Returns an entry if the value is a table that contains the key.
     pub fn get(&self, key: &str) -> Option<DataRef<'a>> {
         self.as_table()?.find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
+    /// Returns the boolean.
+    ///
+    /// # Panics
+    /// If the value is not a boolean.
+    pub fn expect_bool(&self) -> bool {
+        self.as_bool().expect("a boolean")
+    }
+
+    /// Returns the float.
+    ///
+    /// # Panics
+    /// If the value is not a float.
+    pub fn expect_f32(&self) -> f32 {
+        self.as_f32().expect("a float")
+    }
+
+    /// Returns the integer.
+    ///
+    /// # Panics
+    /// If the value is not an integer in the range of `i32`.
+    pub fn expect_i32(&self) -> i32 {
+        self.as_i32().expect("an integer in the range of i32")
+    }
+
+    /// Returns the elements of the array.
+    ///
+    /// # Panics
+    /// If the value is not an array.
+    pub fn expect_iter(&self) -> impl ExactSizeIterator<Item = DataRef<'a>> + use<'a> {
+        self.as_iter().expect("an array")
+    }
+
+    /// Returns the string.
+    ///
+    /// # Panics
+    /// If the value is not a string.
+    pub fn expect_str(&self) -> &'a str {
+        self.as_str().expect("a string")
+    }
+
+    /// Returns `true` if the value is a boolean.
+    pub fn is_bool(&self) -> bool {
+        self.as_bool().is_some()
+    }
+
+    /// Returns `true` if the value is a float.
+    pub fn is_f32(&self) -> bool {
+        self.as_f32().is_some()
+    }
+
+    /// Returns `true` if the value is an integer in the range of `i32`.
+    pub fn is_i32(&self) -> bool {
+        self.as_i32().is_some()
+    }
+
+    /// Returns `true` if the value is an array.
+    pub fn is_iter(&self) -> bool {
+        matches!(self.data, Data::Array(..))
+    }
+
+    /// Returns `true` if the value is a string.
+    pub fn is_str(&self) -> bool {
+        self.as_str().is_some()
     }
 }

@@ -223,7 +223,7 @@ impl Pak for PakBuf {
             normal: material.normal.map(bitmap),
             emissive: material.emissive.map(bitmap),
             params: material.params.map(bitmap),
-            params_used: crate::MaterialParameterFlags::from_bits(material.params_used),
+            params_used: crate::MaterialParameterFlags::from_bits_truncate(material.params_used),
             double_sided: material.flags & DOUBLE_SIDED != 0,
             alpha_test: material.flags & ALPHA_TEST != 0,
             alpha_blend: material.flags & ALPHA_BLEND != 0,

@@ -1,5 +1,7 @@
 //! The enumerations of a pak: asset kinds, codecs, sample types of bitmaps, vertex attributes.
 
+use super::flags::flags;
+
 /// The kind of an asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -193,29 +195,19 @@ impl VertexType {
         known.then_some(VertexType(bits))
     }
 
-    /// Returns the attribute bits.
-    pub const fn bits(self) -> u16 {
-        self.0
-    }
-
-    /// Returns whether all attributes of `other` are present.
-    pub const fn contains(self, other: VertexType) -> bool {
-        self.0 & other.0 == other.0
-    }
-
     /// Returns the size of a vertex in bytes.
-    pub const fn stride(self) -> u32 {
+    pub const fn stride(&self) -> usize {
         self.offset(128)
     }
 
     /// Returns the offset of the joint indices in a vertex, in bytes.
-    pub const fn joints_offset(self) -> u32 {
+    pub const fn joints_offset(&self) -> usize {
         self.offset(2)
     }
 
     /// Returns the total size in bytes of the attributes before the one with this bit.
-    const fn offset(self, bit: u16) -> u32 {
-        const ORDER: [(u16, u32); 6] = [(1, 12), (4, 12), (16, 8), (32, 8), (8, 16), (2, 8)];
+    const fn offset(&self, bit: u16) -> usize {
+        const ORDER: [(u16, usize); 6] = [(1, 12), (4, 12), (16, 8), (32, 8), (8, 16), (2, 8)];
         let (mut at, mut bytes) = (0, 0);
         while at < ORDER.len() && ORDER[at].0 != bit {
             if self.0 & ORDER[at].0 != 0 {
@@ -227,19 +219,36 @@ impl VertexType {
     }
 }
 
-impl core::ops::BitOr for VertexType {
-    type Output = VertexType;
+flags!(
+    VertexType,
+    u16,
+    127,
+    [POSITION, JOINTS_WEIGHTS, NORMAL, TANGENT, TEXTURE0, TEXTURE1, JOINTS16_WEIGHTS,]
+);
 
-    fn bitor(self, other: VertexType) -> VertexType {
-        VertexType(self.0 | other.0)
+/// The channels of a material's parameter bitmap that the description set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MaterialParameterFlags(u8);
+
+impl MaterialParameterFlags {
+    /// Red channel, metalness: 0 is a dielectric, 1 a metal.
+    pub const METAL: MaterialParameterFlags = MaterialParameterFlags(1);
+    /// Green channel, roughness: 0 is perfectly smooth, 1 fully rough.
+    pub const ROUGH: MaterialParameterFlags = MaterialParameterFlags(2);
+    /// Blue channel: height (displacement).
+    pub const HEIGHT: MaterialParameterFlags = MaterialParameterFlags(4);
+    /// Alpha channel: transmission, from 0 (opaque) to 1.
+    pub const TRANSMISSION: MaterialParameterFlags = MaterialParameterFlags(8);
+    /// Blue channel instead of height, ambient occlusion: 0 is fully occluded, 1 unoccluded.
+    pub const OCCLUSION: MaterialParameterFlags = MaterialParameterFlags(16);
+
+    /// Returns the set with these bits; `None` if a bit is undefined.
+    pub const fn from_bits(bits: u8) -> Option<MaterialParameterFlags> {
+        if bits < 32 { Some(MaterialParameterFlags(bits)) } else { None }
     }
 }
 
-impl core::ops::BitOrAssign for VertexType {
-    fn bitor_assign(&mut self, other: VertexType) {
-        self.0 |= other.0;
-    }
-}
+flags!(MaterialParameterFlags, u8, 31, [METAL, ROUGH, HEIGHT, TRANSMISSION, OCCLUSION]);
 
 #[cfg(test)]
 mod tests {
@@ -268,6 +277,25 @@ mod tests {
         assert!(all.contains(VertexType::NORMAL) && !all.contains(VertexType::JOINTS_WEIGHTS));
         assert_eq!(VertexType::from_bits(65), None);
         assert_eq!(VertexType::from_bits(2), None);
-        assert_eq!(VertexType::from_bits(67).map(VertexType::stride), Some(24));
+        assert_eq!(VertexType::from_bits(67).map(|vertex| vertex.stride()), Some(24));
+    }
+
+    #[test]
+    fn flags_are_sets() {
+        type Flags = MaterialParameterFlags;
+        let mut set = Flags::METAL | Flags::HEIGHT;
+        assert!(set.intersects(Flags::HEIGHT) && !set.contains(Flags::ROUGH) && !set.is_all());
+        set.set(Flags::ROUGH, true);
+        set.toggle(Flags::METAL);
+        assert_eq!((set, set.bits()), (Flags::ROUGH | Flags::HEIGHT, 6));
+        assert_eq!(set - Flags::HEIGHT, Flags::ROUGH);
+        assert_eq!((set & Flags::ROUGH) ^ Flags::METAL, Flags::METAL | Flags::ROUGH);
+        assert_eq!(!Flags::all(), Flags::empty());
+        assert_eq!(
+            set.iter_names().map(|(name, _)| name).collect::<alloc::vec::Vec<_>>(),
+            ["ROUGH", "HEIGHT"]
+        );
+        assert_eq!(Flags::from_name("OCCLUSION"), Some(Flags::OCCLUSION));
+        assert_eq!((Flags::from_bits(32), Flags::from_bits_truncate(0xff)), (None, Flags::all()));
     }
 }

@@ -261,10 +261,10 @@ impl<'a> MeshView<'a> {
 
     /// Checks that the joint indices of vertices are in range.
     fn check_joints(&self, primitive: &PrimitiveView<'_>) -> Result<(), &'static str> {
-        let (stride, at) = (primitive.vertex_type.stride(), primitive.vertex_type.joints_offset() as usize);
+        let (stride, at) = (primitive.vertex_type.stride(), primitive.vertex_type.joints_offset());
         let wide = primitive.vertex_type.contains(VertexType::JOINTS16_WEIGHTS);
         let (start, end) = (primitive.vertices.0 - self.vertices_at, primitive.vertices.1 - self.vertices_at);
-        for vertex in self.vertices[start..end].chunks_exact(stride as usize) {
+        for vertex in self.vertices[start..end].chunks_exact(stride) {
             let most = match wide {
                 true => <[u16; 4]>::get(&vertex[at..]).unwrap_or_default().into_iter().max().unwrap_or(0),
                 false => vertex[at..at + 4].iter().copied().max().unwrap_or(0).into(),
@@ -279,7 +279,7 @@ impl<'a> MeshView<'a> {
     fn primitive(&self, record: &PrimitiveRecord) -> Option<PrimitiveView<'a>> {
         let vertex_type = VertexType::from_bits(record.vertex_type)?;
         let role = *Role::ALL.get(usize::from(record.role))?;
-        let size = u64::from(record.vertex_count).checked_mul(vertex_type.stride().into())?;
+        let size = u64::from(record.vertex_count).checked_mul(vertex_type.stride() as u64)?;
         let end = record.vertex_offset.checked_add(size).filter(|end| *end <= self.vertices.len() as u64)?;
         let vertices = (self.vertices_at + record.vertex_offset as usize, self.vertices_at + end as usize);
         if !matches!(record.index_size, 1 | 2 | 4) || !record.vertex_offset.is_multiple_of(4) {
@@ -409,7 +409,7 @@ pub fn write(mesh: &Mesh) -> Result<alloc::vec::Vec<u8>, Error> {
     let mut indices: Vec<u8> = Vec::new();
     let mut vertex_at = 0usize;
     for primitive in &mesh.primitives {
-        let vertex_count = primitive.vertices.len() / primitive.vertex_type.stride() as usize;
+        let vertex_count = primitive.vertices.len() / primitive.vertex_type.stride();
         let index_size = match vertex_count {
             0..=0x100 => 1,
             0x101..=0x1_0000 => 2,

@@ -1,13 +1,14 @@
 //! The `[content]` table: the files to bake and their compression.
 //!
-//! Rejects patterns that match no file or leave the root, unknown codecs, and settings that the codec does not have.
+//! Rejects patterns that leave the root, unknown codecs, and settings that the codec does not have. Patterns that match no
+//! file are warnings.
 
 use super::compression::Compression;
 use super::toml_document::{Document, Fields, Value};
 use kiln_engine::glob::{Dialect, Glob};
 use kiln_engine::{Code, Diag, RelPath, Tree};
 use kiln_format::pak::Codec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A file to bake and its compression settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,13 +37,13 @@ pub(crate) fn listed(
         let assets = fields.read("assets", |value| value.list())?.unwrap_or_default();
         let exclude = fields.read("exclude", |value| value.list())?.unwrap_or_default();
         let enabled = fields.flag("enabled", true)?;
-        fields.finish()?;
+        fields.finish();
         if enabled {
             groups.push((compression, assets, exclude));
         }
     }
-    content.finish()?;
-    file.finish()?;
+    content.finish();
+    file.finish();
 
     let exclude =
         groups.iter().flat_map(|(_, _, exclude)| exclude).map(glob).collect::<Result<Vec<_>, _>>()?;
@@ -56,7 +57,7 @@ pub(crate) fn listed(
                 let message = format!("the pattern {:?} matches no file", glob.pattern());
                 let near = kiln_engine::nearest(glob.pattern(), files.iter().map(|path| path.as_str()));
                 let diag = pattern.error(Code::PakNoMatch, message);
-                return Err(match near {
+                document.warn(match near {
                     Some(near) => diag.hint(format!("did you mean {near:?}?")),
                     None => {
                         diag.hint("patterns are relative to the root: the directory of this file, or --dir")
@@ -72,6 +73,26 @@ pub(crate) fn listed(
         }
     }
     Ok(found.into_iter().map(|(path, compression)| Listed { path: path.clone(), compression }).collect())
+}
+
+/// Returns the folders, relative to the root, in which files may match the patterns: the part of each pattern before its
+/// first wildcard.
+pub(crate) fn folders(document: &Document<'_>) -> Result<BTreeSet<String>, Diag> {
+    let file = document.fields();
+    let Some(content) = file.get("content") else { return Ok(BTreeSet::new()) };
+    let mut folders = BTreeSet::new();
+    for group in content.fields()?.read("group", |value| value.list())?.unwrap_or_default() {
+        let fields = group.fields()?;
+        let enabled = fields.flag("enabled", true)?;
+        for pattern in fields.read("assets", |value| value.list())?.unwrap_or_default() {
+            let glob = glob(&pattern)?;
+            let fixed = glob.pattern().split(['*', '?', '[']).next().unwrap_or_default();
+            if enabled {
+                folders.insert(fixed.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned());
+            }
+        }
+    }
+    Ok(folders)
 }
 
 /// Parses a glob pattern relative to the root.
@@ -140,6 +161,10 @@ mod tests {
         let document = Document::parse("pak.toml".into(), None, text).map_err(|d| d.to_string())?;
         let listed =
             listed(&document, &tree, &|path| path.as_str() == "pak.toml").map_err(|d| d.to_string())?;
+        let warnings: Vec<String> = document.take_warnings().iter().map(ToString::to_string).collect();
+        if !warnings.is_empty() {
+            return Err(warnings.join("\n"));
+        }
         Ok(listed.iter().map(|l| (l.path.to_string(), l.compression.codec, l.compression.quality)).collect())
     }
 

@@ -5,6 +5,7 @@
 //! asset tables, references to missing files or to the wrong kind, circular references, paths that leave the root, and
 //! duplicate keys.
 
+mod angelcode;
 pub(crate) mod animation;
 pub(crate) mod bitmap;
 mod bitmap_font;
@@ -26,7 +27,7 @@ use kiln_import::image::IMAGE_EXTENSIONS;
 use material::{MaterialSpec, ParamsSpec};
 use mesh::MeshSpec;
 use scene::SceneSpec;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// The index of a node in its plan.
@@ -91,6 +92,8 @@ pub(crate) struct Plan {
     pub(crate) keys: BTreeMap<String, (NodeId, RelPath)>,
     /// The warnings of planning.
     pub(crate) warnings: Vec<Diag>,
+    /// The files that do not exist, if they are accepted.
+    pub(crate) missing: BTreeSet<RelPath>,
 }
 
 /// Plans a bake. `name` and `text` are those of the content file; everything else is read through `inputs`.
@@ -100,6 +103,7 @@ pub(crate) fn plan(
     inputs: &mut Inputs<'_>,
     tree: &Tree,
     own: &dyn Fn(&RelPath) -> bool,
+    missing_files: MissingFiles,
 ) -> Result<Plan, Vec<Diag>> {
     let document = Document::parse(name, None, text).map_err(|diag| vec![diag])?;
     let listed = content::listed(&document, tree, own).map_err(|diag| vec![diag])?;
@@ -114,13 +118,29 @@ pub(crate) fn plan(
         gltf_files: HashMap::new(),
         mesh_slots: HashMap::new(),
         reported: HashSet::new(),
+        missing_files,
     };
+    planner.report(document.take_warnings());
     let mut problems = Vec::new();
     // Collects the errors of all descriptions instead of stopping at the first.
     for Listed { path, compression } in &listed {
         problems.extend(planner.authored(path, *compression).err());
     }
-    if problems.is_empty() { Ok(planner.plan) } else { Err(problems) }
+    if problems.is_empty() {
+        return Ok(planner.plan);
+    }
+    let mut all = planner.plan.warnings;
+    all.extend(problems);
+    Err(all)
+}
+
+/// The treatment of references to files that do not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MissingFiles {
+    /// An error.
+    Reject,
+    /// Accepted, for a list of source files. The plan cannot be baked.
+    Accept,
 }
 
 /// The part of a glTF file that is a mesh: file, name and scene name.
@@ -145,6 +165,7 @@ pub(crate) struct Planner<'a, 'c> {
     mesh_slots: HashMap<MeshSelection, Rc<[Option<usize>]>>,
     /// The materials of glTF files whose warnings are reported.
     reported: HashSet<RelPath>,
+    missing_files: MissingFiles,
 }
 
 /// The maximum depth of references between descriptions. A scene, its material and the bitmap of that are three.
@@ -223,10 +244,38 @@ impl Planner<'_, '_> {
         node
     }
 
+    /// Adds warnings that are not yet reported. The warning about `euler` is given once.
+    fn report(&mut self, warnings: Vec<Diag>) {
+        for warning in warnings {
+            let known = |known: &Diag| {
+                *known == warning || (known.code, warning.code) == (Code::PakEuler, known.code)
+            };
+            if !self.plan.warnings.iter().any(known) {
+                self.plan.warnings.push(warning);
+            }
+        }
+    }
+
+    /// Returns `true` if a file does not exist and the plan is for a list of source files.
+    fn is_accepted_missing(&self, path: &RelPath) -> bool {
+        self.missing_files == MissingFiles::Accept && self.tree.stamp(path.as_str()).is_none()
+    }
+
     /// Parses a TOML file and returns the node that it describes.
     fn described(&mut self, path: &RelPath, compression: Compression) -> Result<NodeId, Diag> {
         let text = self.text(path)?;
         let document = Document::parse(path.to_string(), path.parent(), &text)?;
+        let node = self.described_by(path, &document, compression);
+        self.report(document.take_warnings());
+        node
+    }
+
+    fn described_by(
+        &mut self,
+        path: &RelPath,
+        document: &Document<'_>,
+        compression: Compression,
+    ) -> Result<NodeId, Diag> {
         let file = document.fields();
         let tables: Vec<(&str, Value<'_>)> =
             TABLES.iter().filter_map(|name| Some((*name, file.get(name)?))).collect();
@@ -236,7 +285,7 @@ impl Planner<'_, '_> {
                 0 => "the file has no asset table".to_owned(),
                 _ => format!("the file has more than one asset table: {}", names.join(" and ")),
             };
-            file.finish()?;
+            file.finish();
             let all: Vec<String> = TABLES.iter().map(|name| format!("[{name}]")).collect();
             return Err(Diag::new(Code::PakTable, message)
                 .path(path)
@@ -256,14 +305,14 @@ impl Planner<'_, '_> {
                     Some(value) => self.path(&value)?,
                     None => self.beside(&fields, default.into_iter().collect())?,
                 };
-                fields.finish()?;
+                fields.finish();
                 self.blob_node(path, src, compression)
             }
             "material" => self.material(path, fields, compression)?,
             "mesh" => self.mesh(path, fields, compression)?,
             _ => self.scene(path, fields, compression)?,
         };
-        file.finish()?;
+        file.finish();
         Ok(node)
     }
 
@@ -330,7 +379,7 @@ impl Planner<'_, '_> {
     }
 
     /// Resolves a path: relative to the description, or to the root after a leading `/`. The file exists.
-    fn path(&self, value: &Value<'_>) -> Result<RelPath, Diag> {
+    fn path(&mut self, value: &Value<'_>) -> Result<RelPath, Diag> {
         let reference = self.reference(value)?;
         match reference.part {
             None => Ok(reference.path),
@@ -339,7 +388,7 @@ impl Planner<'_, '_> {
     }
 
     /// Resolves a path with an optional `#` fragment. The file exists.
-    fn reference(&self, value: &Value<'_>) -> Result<Reference, Diag> {
+    fn reference(&mut self, value: &Value<'_>) -> Result<Reference, Diag> {
         let text = value.string()?;
         let (path, part) = match text.split_once('#') {
             Some((path, part)) if is_gltf(path) => (path, Some(part.to_owned())),
@@ -354,7 +403,15 @@ impl Planner<'_, '_> {
                 .error(Code::PakPath, format_args!("{text:?} is not a path inside the root directory: {why}"))
                 .hint("paths are relative to this file, or to the root directory if they start with /")
         })?;
-        if self.tree.stamp(path.as_str()).is_none() {
+        if self.is_accepted_missing(&path) {
+            self.plan.missing.insert(path.clone());
+        } else if self.tree.stamp(path.as_str()).is_none() {
+            if let Some(link) = self.ignored_link(&path) {
+                let message = format!("the file {path} is not read: {}: {}", link.0, link.1);
+                return Err(value
+                    .error(Code::PakMissing, message)
+                    .hint("move the target below the root directory, or copy it there"));
+            }
             let files = self.tree.files().map(|(path, _)| path.as_str());
             let diag = value.error(Code::PakMissing, format_args!("the file {path} does not exist"));
             return Err(match kiln_engine::nearest(path.as_str(), files) {
@@ -366,9 +423,24 @@ impl Planner<'_, '_> {
         Ok(Reference { path, part })
     }
 
+    /// Returns the symbolic link that a path leads through and the reason why it is not followed.
+    fn ignored_link(&self, path: &RelPath) -> Option<(String, String)> {
+        let through = |link: &str| {
+            path.as_str().strip_prefix(link).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.tree.problems.iter().find_map(|problem| {
+            let link = problem.path.as_deref().filter(|_| problem.code == Code::SymlinkIgnored)?;
+            through(link).then(|| (link.to_owned(), problem.message.clone()))
+        })
+    }
+
     /// Returns the first of several files that exists.
-    fn beside(&self, fields: &Fields<'_>, candidates: Vec<RelPath>) -> Result<RelPath, Diag> {
-        let found = candidates.iter().find(|path| self.tree.stamp(path.as_str()).is_some()).cloned();
+    fn beside(&mut self, fields: &Fields<'_>, candidates: Vec<RelPath>) -> Result<RelPath, Diag> {
+        let mut found = candidates.iter().find(|path| self.tree.stamp(path.as_str()).is_some()).cloned();
+        if found.is_none() && self.missing_files == MissingFiles::Accept {
+            found = candidates.first().cloned();
+            self.plan.missing.extend(found.clone());
+        }
         found.ok_or_else(|| {
             let names: Vec<&str> = candidates.iter().map(RelPath::as_str).collect();
             fields
@@ -378,7 +450,7 @@ impl Planner<'_, '_> {
     }
 
     /// Returns the file that `src` names, or the one beside the description with its name and one of these extensions.
-    fn src(&self, path: &RelPath, fields: &Fields<'_>, extensions: &[&str]) -> Result<RelPath, Diag> {
+    fn src(&mut self, path: &RelPath, fields: &Fields<'_>, extensions: &[&str]) -> Result<RelPath, Diag> {
         match fields.get("src") {
             Some(value) => self.path(&value),
             None => self.beside(fields, siblings(path, extensions)),
@@ -388,6 +460,9 @@ impl Planner<'_, '_> {
     /// Returns the node that a path refers to, which has to be of a kind.
     fn asset(&mut self, value: &Value<'_>, kind: Kind, compression: Compression) -> Result<NodeId, Diag> {
         let path = self.path(value)?;
+        if self.is_accepted_missing(&path) {
+            return Ok(self.blob_node(&path, path.clone(), compression));
+        }
         let described = extension(&path) == "toml";
         let node =
             if described { self.authored(&path, compression)? } else { self.file(&path, compression)? };

@@ -1,10 +1,10 @@
 //! The source files of a pak, for build scripts and tools.
 
 use super::plan::material::Channel;
-use super::plan::{Plan, Recipe};
+use super::plan::{MissingFiles, Plan, Recipe};
 use super::{Bake, BakeError};
 use crate::PakBuf;
-use kiln_engine::{Diag, Inputs, Limits, RelPath, SourceTree};
+use kiln_engine::{Inputs, Limits, RelPath, SourceTree};
 use kiln_import::gltf::{self, ImageSelection, Options};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -27,18 +27,21 @@ pub struct SourceAnimation {
 
 impl Bake<'_> {
     /// Returns every file that the pak depends on, sorted: the content file, descriptions, sources, and the files they
-    /// refer to (buffers and images of glTF files, pages of bitmap fonts). For `cargo:rerun-if-changed`.
+    /// refer to (buffers and images of glTF files, pages of bitmap fonts). For `cargo:rerun-if-changed`. A source that does
+    /// not exist is listed, too.
     ///
     /// # Errors
-    /// [`BakeError`] if the content file, a description or a glTF file cannot be read or is invalid.
+    /// [`BakeError`] if the content file or a description cannot be read or is invalid.
     pub fn source_files(&self) -> Result<Vec<PathBuf>, BakeError> {
         let (src, tree) = self.sources()?;
         let sources = SourceTree { fs: &src, tree: &tree };
         let mut inputs = Inputs::new(sources).limited(self.plan_limits());
-        let plan = self.plan(&self.read_content_file()?, &mut inputs, &src, &tree)?;
+        let text = self.read_content_file()?;
+        let plan = self.plan(&text, &mut inputs, &src, &tree, MissingFiles::Accept)?;
         let mut files: BTreeSet<RelPath> = inputs.files_read().cloned().collect();
+        files.extend(plan.missing.iter().cloned());
         files.extend(plan.keys.values().map(|(_, path)| path.clone()));
-        files.extend(dependencies(&plan, sources, self.plan_limits())?);
+        files.extend(dependencies(&plan, sources, self.plan_limits()));
         let root = self.root();
         let mut paths: Vec<PathBuf> = files.iter().map(|path| path.below(&root)).collect();
         paths.push(self.src.clone());
@@ -55,7 +58,8 @@ impl Bake<'_> {
         let (src, tree) = self.sources()?;
         let sources = SourceTree { fs: &src, tree: &tree };
         let mut inputs = Inputs::new(sources).limited(self.plan_limits());
-        let plan = self.plan(&self.read_content_file()?, &mut inputs, &src, &tree)?;
+        let text = self.read_content_file()?;
+        let plan = self.plan(&text, &mut inputs, &src, &tree, MissingFiles::Accept)?;
         let root = self.root();
         let animation = |(key, (id, path)): (&String, &(super::plan::NodeId, RelPath))| {
             let Recipe::Animation(spec) = &plan.nodes[id.0].recipe else { return None };
@@ -72,7 +76,7 @@ impl Bake<'_> {
 }
 
 /// Returns the files that the actions of a plan read.
-fn dependencies(plan: &Plan, sources: SourceTree<'_>, limits: Limits) -> Result<BTreeSet<RelPath>, Diag> {
+fn dependencies(plan: &Plan, sources: SourceTree<'_>, limits: Limits) -> BTreeSet<RelPath> {
     let mut files = BTreeSet::new();
     // The glTF files, and whether their images are read too.
     let mut models: BTreeMap<&RelPath, ImageSelection> = BTreeMap::new();
@@ -98,10 +102,12 @@ fn dependencies(plan: &Plan, sources: SourceTree<'_>, limits: Limits) -> Result<
     }
     for (path, images) in models {
         let mut inputs = Inputs::new(sources).limited(limits);
-        gltf::import_with(&mut inputs, path, &Options::new().geometry(false).images(images))?;
+        // An invalid or missing file is reported by the bake; here it is a source like any other.
+        let _ = gltf::import_with(&mut inputs, path, &Options::new().geometry(false).images(images));
         files.extend(inputs.files_read().cloned());
+        files.insert(path.clone());
     }
-    Ok(files)
+    files
 }
 
 impl PakBuf {

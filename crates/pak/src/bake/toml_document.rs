@@ -1,7 +1,7 @@
 //! TOML with source locations: every value knows its file, line, column and name, and every table records which fields
 //! were read.
 //!
-//! Rejects values of the wrong type or out of range, and unknown fields: every reader of a table ends with
+//! Rejects values of the wrong type or out of range. Unknown fields are warnings: every reader of a table ends with
 //! [`Fields::finish`], which suggests the nearest known field.
 
 use kiln_engine::nearest;
@@ -18,13 +18,14 @@ pub(crate) struct Document<'a> {
     pub(crate) dir: Option<RelPath>,
     text: &'a str,
     table: Spanned<DeTable<'a>>,
+    warnings: RefCell<Vec<Diag>>,
 }
 
 impl<'a> Document<'a> {
     /// Parses a file. `name` is the path to show in diagnostics.
     pub(crate) fn parse(name: String, dir: Option<RelPath>, text: &'a str) -> Result<Document<'a>, Diag> {
         match DeTable::parse(text) {
-            Ok(table) => Ok(Document { name, dir, text, table }),
+            Ok(table) => Ok(Document { name, dir, text, table, warnings: RefCell::default() }),
             Err(error) => {
                 let at = error.span().unwrap_or_default().start;
                 let message = error.message().lines().collect::<Vec<_>>().join("; ");
@@ -44,6 +45,16 @@ impl<'a> Document<'a> {
             span: 0..0,
             asked: RefCell::default(),
         }
+    }
+
+    /// Adds a warning.
+    pub(crate) fn warn(&self, warning: Diag) {
+        self.warnings.borrow_mut().push(warning);
+    }
+
+    /// Returns the warnings so far.
+    pub(crate) fn take_warnings(&self) -> Vec<Diag> {
+        self.warnings.take()
     }
 
     fn error(&self, code: Code, span: Range<usize>, message: String) -> Diag {
@@ -99,19 +110,27 @@ impl<'a> Fields<'a> {
         self.table.iter().map(|(key, value)| (&**key.get_ref(), self.value(key.get_ref(), value)))
     }
 
-    /// Fails at the first field that was not read.
-    pub(crate) fn finish(self) -> Result<(), Diag> {
+    /// Adds a warning for each field that was not read.
+    pub(crate) fn finish(self) {
         let asked = self.asked.borrow();
-        let unknown = self.table.keys().filter(|key| !asked.contains(&&**key.get_ref()));
-        let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
+        let mut unknown: Vec<_> =
+            self.table.keys().filter(|key| !asked.contains(&&**key.get_ref())).collect();
+        unknown.sort_by_key(|key| key.span().start);
         let table =
             if self.name.is_empty() { "the top-level table".to_owned() } else { format!("[{}]", self.name) };
-        let message = format!("unknown field {:?} in {table}", key.get_ref());
-        let diag = self.document.error(Code::PakField, key.span(), message);
-        Err(match nearest(key.get_ref(), asked.iter().copied()) {
-            Some(near) => diag.hint(format!("did you mean {near:?}?")),
-            None => diag.hint(format!("the known fields are {}", asked.join(", "))),
-        })
+        for key in unknown {
+            let message = format!("unknown field {:?} in {table} is ignored", key.get_ref());
+            let diag = self.document.error(Code::PakField, key.span(), message);
+            self.document.warn(match nearest(key.get_ref(), asked.iter().copied()) {
+                Some(near) => diag.hint(format!("did you mean {near:?}?")),
+                None => diag.hint(format!("the known fields are {}", asked.join(", "))),
+            });
+        }
+    }
+
+    /// Adds a warning to the document.
+    pub(crate) fn warn(&self, warning: Diag) {
+        self.document.warn(warning);
     }
 
     /// Creates a diagnostic about the table as a whole.
@@ -132,6 +151,11 @@ impl<'a> Value<'a> {
     /// Creates a diagnostic about this value.
     pub(crate) fn error(&self, code: Code, message: impl std::fmt::Display) -> Diag {
         self.document.error(code, self.value.span(), format!("{}: {message}", self.name))
+    }
+
+    /// Adds a warning to the document.
+    pub(crate) fn warn(&self, warning: Diag) {
+        self.document.warn(warning);
     }
 
     /// Creates a diagnostic of the form "expected …, found …".
@@ -296,15 +320,23 @@ mod tests {
     }
 
     #[test]
-    fn unknown_field_is_an_error_with_a_suggestion() {
-        let error = read("lod = true\nnormal = false", |fields| {
-            fields.flag("lod", false)?;
-            fields.flag("normals", true)?;
-            fields.finish()
-        });
+    fn unknown_field_is_a_warning_with_a_suggestion() {
+        let text = "lod = true\nnormal = false\nzzz = 1";
+        let document = Document::parse("a.toml".into(), None, text).unwrap();
+        let fields = document.fields();
+        fields.flag("lod", false).unwrap();
+        fields.flag("normals", true).unwrap();
+        fields.finish();
+        let warnings: Vec<String> = document.take_warnings().iter().map(ToString::to_string).collect();
         assert_eq!(
-            error.unwrap_err(),
-            "error[pak-field]: a.toml:2:1: unknown field \"normal\" in the top-level table (did you mean \"normals\"?)"
+            warnings,
+            [
+                "warning[pak-field]: a.toml:2:1: unknown field \"normal\" in the top-level table is ignored (did you \
+                 mean \"normals\"?)",
+                "warning[pak-field]: a.toml:3:1: unknown field \"zzz\" in the top-level table is ignored (the known \
+                 fields are lod, normals)",
+            ]
         );
+        assert_eq!(document.take_warnings(), []);
     }
 }

@@ -43,10 +43,8 @@ fn dump(bytes: &[u8]) -> Option<String> {
             Kind::Material => format!("{:?}", pak.read_material_id(id)?),
             Kind::Mesh => {
                 let mesh = pak.read_mesh_id(id).ok()?;
-                let parts = mesh
-                    .primitives()
-                    .iter()
-                    .map(|p| (p.vertex_data().to_vec(), p.lods()[0].as_u32().into_owned()));
+                let parts =
+                    mesh.primitives().iter().map(|p| (p.vertex_data().to_vec(), p.lods()[0].as_u32()));
                 format!("{:?} {:?}", mesh.bounds(), parts.collect::<Vec<_>>())
             }
             Kind::Scene => {

@@ -170,7 +170,16 @@ fn specification_scene_bakes() {
     assert_eq!(refs[4].data("fov-y").unwrap().as_f32(), Some(0.349_344_4));
     let geometry = scene.geometries().next().unwrap();
     assert_eq!(geometry.id(), Some("a"));
-    assert_eq!((geometry.index_buf().unwrap().triangle_count(), geometry.vertices().len()), (12, 15));
+    assert_eq!((geometry.index_buf().triangle_count(), geometry.vertices().len()), (12, 15));
     assert_eq!(geometry.vertices()[14], [-1.900_000_1, 0.0, -12.0]);
     assert!(geometry.has_tag("nav-mesh"));
+}
+
+#[test]
+fn documented_content_file_bakes_in_an_empty_project() {
+    let project = Project::new();
+    project.put("pak.toml", CONTENT);
+    let warnings = project.bake().unwrap().warnings;
+    assert_eq!(warnings.len(), 6, "one for each pattern: {warnings:?}");
+    assert_eq!(pak::PakBuf::open(project.path("out/a.pak")).unwrap().keys().count(), 0);
 }

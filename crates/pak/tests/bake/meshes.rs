@@ -397,7 +397,7 @@ fn skins_keep_unnamed_joints_and_ignore_node_transform() {
     let names: Vec<_> = skin.joints().iter().map(|j| (j.name.as_str(), j.parent_index)).collect();
     assert_eq!(names, [("root", 0), ("node 2", 0), ("node 3", 1)]);
     assert_eq!(mesh.bounds().max, [1.0, 1.0, 0.0], "glTF ignores the node transform of a skinned mesh");
-    let stride = part.vertex_type().stride() as usize;
+    let stride = part.vertex_type().stride();
     for vertex in part.vertex_data().chunks_exact(stride) {
         let weights = &vertex[stride - 4..];
         assert_eq!(weights.iter().map(|w| u32::from(*w)).sum::<u32>(), 255, "{weights:?}");
@@ -413,7 +413,7 @@ fn more_than_256_joints_use_16_bit_indices() {
     assert_eq!(mesh.skin().unwrap().joints().len(), 300);
     for part in mesh.primitives() {
         assert!(part.vertex_type().contains(VertexType::JOINTS16_WEIGHTS));
-        let stride = part.vertex_type().stride() as usize;
+        let stride = part.vertex_type().stride();
         for vertex in part.vertex_data().chunks_exact(stride) {
             let joints = vertex[stride - 12..stride - 4].as_chunks::<2>().0;
             assert!(joints.iter().any(|b| u16::from_le_bytes(*b) == 299));

@@ -213,7 +213,7 @@ fn list<'a>(json: &'a mut Value, name: &str) -> &'a mut Vec<Value> {
 
 /// Returns a float attribute of all vertices.
 pub(crate) fn attribute(primitive: &pak::mesh::Primitive, offset: usize, count: usize) -> Vec<Vec<f32>> {
-    let stride = primitive.vertex_type().stride() as usize;
+    let stride = primitive.vertex_type().stride();
     let vertex = |bytes: &[u8]| {
         let floats = bytes[offset..offset + count * 4].as_chunks::<4>().0;
         floats.iter().map(|b| f32::from_le_bytes(*b)).collect()

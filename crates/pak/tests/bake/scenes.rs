@@ -58,7 +58,7 @@ tags = ['nav-mesh']
     assert!(refs[0].data("none").is_none() && refs[0].all_data().count() == 4);
 
     let geometry = scene.geometries().next().unwrap();
-    assert_eq!(*geometry.index_buf().unwrap().as_u32(), [2, 0, 1, 1, 3, 2]);
+    assert_eq!(geometry.index_buf().as_u32(), [2, 0, 1, 1, 3, 2]);
     assert_eq!(geometry.vertices()[3], [1.0, 0.0, 1.0]);
     assert_eq!(geometry.vertex_data().len(), 48);
     assert!(geometry.has_tag("nav-mesh"));

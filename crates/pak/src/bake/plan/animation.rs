@@ -26,7 +26,7 @@ impl Planner<'_, '_> {
         let src = self.src(path, &fields, &["glb", "gltf"])?;
         let name = fields.read("name", |value| value.non_empty_string())?;
         let exclude = fields.read("exclude", |value| value.strings())?.unwrap_or_default();
-        fields.finish()?;
+        fields.finish();
         let spec = AnimationSpec { src, name, exclude };
         let lines = format!("src={}\nname={:?}\nexclude={:?}\n", spec.src, spec.name, spec.exclude);
         Ok(self.node(path, Kind::Animation, Recipe::Animation(spec), compression, &lines))

@@ -153,7 +153,7 @@ impl Planner<'_, '_> {
                 .error(Code::PakValue, "UASTC supports 8 bits per channel only")
                 .hint("remove depth, or use an 8-bit source"));
         }
-        fields.finish()?;
+        fields.finish();
         Ok(BitmapSpec {
             color: color.unwrap_or(plain.color),
             levels: levels.unwrap_or(plain.levels),
@@ -190,8 +190,23 @@ impl Planner<'_, '_> {
         path: &RelPath,
         used_as: ImageUse,
     ) -> Result<BitmapSpec, Diag> {
+        if self.is_accepted_missing(path) {
+            return Ok(BitmapSpec::plain(Reference { path: path.clone(), part: None }, used_as));
+        }
         let text = self.text(path)?;
         let document = super::Document::parse(path.to_string(), path.parent(), &text)?;
+        let spec = self.bitmap_of_document(value, path, &document, used_as);
+        self.report(document.take_warnings());
+        spec
+    }
+
+    fn bitmap_of_document(
+        &mut self,
+        value: &Value<'_>,
+        path: &RelPath,
+        document: &super::Document<'_>,
+        used_as: ImageUse,
+    ) -> Result<BitmapSpec, Diag> {
         let file = document.fields();
         let table = file.get("bitmap").ok_or_else(|| {
             value.error(
@@ -200,7 +215,7 @@ impl Planner<'_, '_> {
             )
         })?;
         let spec = self.bitmap(path, table.fields()?, used_as)?;
-        file.finish()?;
+        file.finish();
         Ok(spec)
     }
 }

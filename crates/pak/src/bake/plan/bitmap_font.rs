@@ -1,11 +1,11 @@
-//! Parsing of the `[bitmap-font]` table: an AngelCode definition in text format, and the images of its pages.
+//! Parsing of the `[bitmap-font]` table: an AngelCode definition in text, XML or binary form, and the images of its pages.
 //!
-//! Rejects definitions in XML or binary format, and pages that are not numbered from 0.
+//! Rejects damaged definitions, and pages that are not numbered from 0.
 
 use super::super::compression::Compression;
 use super::super::toml_document::Fields;
 use super::bitmap::{BitmapSpec, ImageUse};
-use super::{NodeId, Planner, Recipe, Reference, part};
+use super::{NodeId, Planner, Recipe, Reference, angelcode, part};
 use kiln_engine::{Code, Diag, RelPath};
 use kiln_format::pak::{Color, Kind};
 
@@ -17,20 +17,20 @@ impl Planner<'_, '_> {
         compression: Compression,
     ) -> Result<NodeId, Diag> {
         let src = self.src(path, &fields, &["fon", "fnt"])?;
-        fields.finish()?;
+        fields.finish();
         let bad = |message: String| Diag::new(Code::PakFont, message).path(&src);
+        if self.is_accepted_missing(&src) {
+            return Ok(self.blob_node(path, src, compression));
+        }
         let bytes = self.inputs.read(&src)?;
-        let def = String::from_utf8(bytes).map_err(|_| {
-            bad("the font definition is not a text file".to_owned())
-                .hint("export the definition in text format, not in binary format")
-        })?;
-        let pages = pages(&def)
-            .map_err(|message| bad(message).hint("export the definition in text format, not as XML"))?;
+        let def = angelcode::to_text(bytes)
+            .map_err(|message| bad(message).hint("export the definition again, in text form"))?;
+        let pages = pages(&def).map_err(bad)?;
         let mut nodes = Vec::new();
         for (number, file) in pages.iter().enumerate() {
             let page = RelPath::resolve(src.parent().as_ref(), file);
             let page = page.map_err(|why| bad(format!("page {number}: {file:?}: {why}")))?;
-            if self.tree.stamp(page.as_str()).is_none() {
+            if self.tree.stamp(page.as_str()).is_none() && !self.is_accepted_missing(&page) {
                 return Err(bad(format!("page {number}: the file {page} does not exist")));
             }
             // Glyph coverage and masks are linear data, and every channel may be used: all channels are kept.

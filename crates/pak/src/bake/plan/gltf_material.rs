@@ -22,6 +22,9 @@ impl Planner<'_, '_> {
         mesh: Option<&MeshSpec>,
         compression: Compression,
     ) -> Result<Vec<NodeId>, Diag> {
+        if self.is_accepted_missing(&reference.path) {
+            return Ok(Vec::new());
+        }
         let found = self.materials_of(&reference.path)?;
         let wanted = match &reference.part {
             None => {
@@ -71,6 +74,9 @@ impl Planner<'_, '_> {
 
     /// Returns the material slots of a mesh, which are read once.
     pub(super) fn slots(&mut self, spec: &MeshSpec) -> Result<Rc<[Option<usize>]>, Diag> {
+        if self.is_accepted_missing(&spec.src) {
+            return Ok(Rc::default());
+        }
         let key = (spec.src.clone(), spec.name.clone(), spec.scene.clone());
         if let Some(slots) = self.mesh_slots.get(&key) {
             return Ok(Rc::clone(slots));

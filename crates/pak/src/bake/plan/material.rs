@@ -122,7 +122,7 @@ impl Planner<'_, '_> {
                 false => Err(value.expected("a number from 1 to 65504")),
             }
         })?;
-        fields.finish()?;
+        fields.finish();
         let mut params_used = channels
             .iter()
             .enumerate()

@@ -3,7 +3,7 @@
 use super::super::compression::Compression;
 use super::super::toml_document::{Fields, Value};
 use super::{NodeId, Planner, part};
-use kiln_engine::{Diag, RelPath};
+use kiln_engine::{Code, Diag, RelPath};
 use kiln_ir::transform::{Transform, Trs, normalize, rotate};
 
 /// The settings of a mesh.
@@ -148,7 +148,13 @@ impl Planner<'_, '_> {
             meshlets: fields.flag("meshlets", false)?,
             ..plain
         };
-        fields.finish()?;
+        if let (false, true, Some(value)) = (spec.normals, spec.tangents, fields.get("tangents")) {
+            let message = "tangents require normals, and normals is false: none are stored";
+            value.warn(
+                value.error(Code::PakTangents, message).hint("remove tangents, or set normals to true"),
+            );
+        }
+        fields.finish();
         let data = match data {
             Some(value) => {
                 let blob = self.path(&value)?;
@@ -170,7 +176,19 @@ pub(super) fn rotation(fields: &Fields<'_>) -> Result<Option<[f32; 4]>, Diag> {
         let axes: Option<Vec<usize>> = text.chars().map(|c| "xyz".find(c)).collect();
         let axes = axes.and_then(|axes| <[usize; 3]>::try_from(axes).ok());
         let axes = axes.filter(|[a, b, c]| a != b && b != c && a != c);
-        axes.ok_or_else(|| value.expected("a permutation of the letters x, y and z"))
+        let axes = axes.ok_or_else(|| value.expected("a permutation of the letters x, y and z"))?;
+        if axes != [0, 1, 2] {
+            let message = format!(
+                "the angles are about x, y and z, and applied in the order {text:?}; pak 0.7 took them as angles about \
+                 {}, {} and {}",
+                &text[..1],
+                &text[1..2],
+                &text[2..]
+            );
+            let hint = "check the rotation; a quaternion has the same meaning in both";
+            value.warn(value.error(Code::PakEuler, message).hint(hint));
+        }
+        Ok(axes)
     })?;
     fields.read("rotation", |value| {
         let numbers = value.floats()?;

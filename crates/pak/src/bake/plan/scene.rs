@@ -59,7 +59,7 @@ impl Planner<'_, '_> {
             let mesh = mesh.map(|node| number(node, &mut spec.refs));
             let Placed { id, tags, data, rotation, translation, scale } = place;
             spec.references.push(Reference { id, mesh, materials, tags, data, rotation, translation, scale });
-            own.finish()?;
+            own.finish();
         }
         for value in fields.read("geometry", |value| value.list())?.unwrap_or_default() {
             let own = value.fields()?;
@@ -75,9 +75,9 @@ impl Planner<'_, '_> {
                 translation,
                 scale,
             });
-            own.finish()?;
+            own.finish();
         }
-        fields.finish()?;
+        fields.finish();
         let lines = format!("{spec:?}\n");
         Ok(self.node(path, Kind::Scene, Recipe::Scene(spec), compression, &lines))
     }

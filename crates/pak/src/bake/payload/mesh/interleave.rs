@@ -37,7 +37,7 @@ impl Attributes {
         }
         let Self { streams, skin } = self;
         let count = streams.positions.len();
-        let mut out = Vec::with_capacity(count * self.vertex_type(wide).stride() as usize);
+        let mut out = Vec::with_capacity(count * self.vertex_type(wide).stride());
         for at in 0..count {
             put(&mut out, &streams.positions, at);
             put(&mut out, &streams.normals, at);
