@@ -22,7 +22,7 @@ mod toml_document;
 mod up_to_date;
 
 pub use build_script::build_script;
-pub use dev_pak::{DevPak, Loose};
+pub use dev_pak::{DevPak, Loose, WatchEvent};
 pub use sources::SourceAnimation;
 
 use crate::PakBuf;

@@ -329,3 +329,36 @@ fn message_formats_and_denied_warnings() {
     let (code, _, err) = bake(&["--json", "--message-format", "sarif"]);
     assert!(code == 2 && err.contains("--json cannot be combined"), "{err}");
 }
+
+#[test]
+fn watch_prints_the_keys_that_change() {
+    use std::io::{BufRead, BufReader};
+    let project = Project::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pak"));
+    command.args(["watch", "pak.toml", "out.pak", "--poll-ms", "20"]).current_dir(project.0.path());
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = command.env("KILN_CACHE", "off").spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    err.read_line(&mut line).unwrap();
+    assert!(line.starts_with("watching the sources of out.pak"), "{line}");
+    let mut next = || {
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        line
+    };
+    project.put("art/notes.txt", "changed");
+    assert_eq!(next(), "changed  art/notes.txt\n");
+    project.put("art/red.toml", "[material]\ncolor = 7\n");
+    line.clear();
+    err.read_line(&mut line).unwrap();
+    assert!(line.contains("error[pak-value]: art/red.toml:2:9"), "{line}");
+    // A scene changes with the material that it refers to.
+    project.put("art/red.toml", "[material]\ncolor = '#00f'\n");
+    assert_eq!([next(), next()], ["changed  art/level\n", "changed  art/red\n"]);
+    std::fs::remove_file(project.path("art/notes.txt")).unwrap();
+    assert_eq!(next(), "removed  art/notes.txt\n");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

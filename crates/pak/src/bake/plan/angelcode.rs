@@ -112,7 +112,9 @@ fn binary_to_text(bytes: &[u8]) -> Result<String, String> {
                 }
             }
             _ => {
-                return Err(format!("the binary font definition has a block of type {kind}, expected 1 to 5"));
+                return Err(format!(
+                    "the binary font definition has a block of type {kind}, expected 1 to 5"
+                ));
             }
         }
     }

@@ -50,6 +50,19 @@ pub(super) enum Command {
         #[command(flatten)]
         limits: LimitArgs,
     },
+    /// Bake again when sources change, and print the keys that differ
+    Watch {
+        /// Path of the content file
+        toml: PathBuf,
+        /// Path of the pak to write
+        pak: PathBuf,
+        /// Root directory of patterns, paths and keys [default: the directory of the content file]
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+        /// Interval between two looks at the sources, in milliseconds
+        #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(10..))]
+        poll_ms: u32,
+    },
     /// List the keys of a pak with kind, sizes and codec
     List {
         /// Path of the pak

@@ -2,42 +2,20 @@
 //! has.
 
 use super::open;
-use ::pak::{Entry, PakBuf};
+use ::pak::{Change, Entry, PakBuf};
 use kiln_cli::render;
 use kiln_cli::reporter::{FAILED, OK, Reporter};
 use kiln_engine::{Diag, Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The change of a key between two paks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
-    Added,
-    Removed,
-    Changed,
-}
-
-impl Change {
-    fn name(self) -> &'static str {
-        ["added", "removed", "changed"][self as usize]
-    }
-}
-
 pub(super) fn diff(reporter: &Reporter, old: &Path, new: &Path) -> Result<u8, Diag> {
     let (old, new) = (open(old)?, open(new)?);
     let (before, after) = (entries(&old), entries(&new));
-    let keys: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
-    let mut changes: Vec<(&str, Change, u64)> = Vec::new();
-    for key in keys {
-        match (before.get(key), after.get(key)) {
-            (None, Some(now)) => changes.push((key, Change::Added, now.stored_len)),
-            (Some(was), None) => changes.push((key, Change::Removed, was.stored_len)),
-            (Some(was), Some(now)) if !same(&old, was, &new, now) => {
-                changes.push((key, Change::Changed, now.stored_len));
-            }
-            _ => {}
-        }
-    }
+    let stored_len = |key: &str| after.get(key).or(before.get(key)).map_or(0, |entry| entry.stored_len);
+    let changes = new.changes_since(&old);
+    let changes: Vec<(&str, Change, u64)> =
+        changes.iter().map(|(key, change)| (key.as_str(), *change, stored_len(key))).collect();
     let known = blocks(&old);
     let patch_len: u64 = blocks(&new).difference(&known).map(|(_, len)| u64::from(*len)).sum();
     let mut out = reporter.out();
@@ -77,9 +55,4 @@ fn entries(pak: &PakBuf) -> BTreeMap<&str, Entry<'_>> {
 /// Returns every block of a pak as checksum and stored length.
 fn blocks(pak: &PakBuf) -> BTreeSet<(u64, u32)> {
     pak.all_blocks().collect()
-}
-
-/// Returns `true` if two assets and everything they refer to are equal.
-fn same(old: &PakBuf, was: &Entry<'_>, new: &PakBuf, now: &Entry<'_>) -> bool {
-    was.kind == now.kind && old.identity(was.kind, was.id) == new.identity(now.kind, now.id)
 }

@@ -6,6 +6,7 @@ mod diff;
 mod extract;
 mod inspect;
 mod keys;
+mod watch;
 
 use ::pak::PakBuf;
 use args::{Cli, Command};
@@ -15,6 +16,7 @@ use kiln_cli::reporter::Reporter;
 use kiln_engine::{Code, Diag};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Parses the command line and runs the command.
 fn main() -> ExitCode {
@@ -32,6 +34,9 @@ fn dispatch(reporter: &Reporter, command: Command) -> Result<u8, Diag> {
         Command::Bake { toml, pak, dir, cache, jobs, no_cache, overwrite, shard, limits } => {
             let args = bake::Args { toml, pak, dir, cache, jobs, no_cache, overwrite, shard, limits };
             bake::bake(reporter, &args)
+        }
+        Command::Watch { toml, pak, dir, poll_ms } => {
+            watch::watch(reporter, &toml, &pak, dir, Duration::from_millis(poll_ms.into()))
         }
         Command::List { pak } => inspect::list(reporter, &pak),
         Command::Info { pak, key } => inspect::info(reporter, &pak, &key),
