@@ -25,7 +25,7 @@ macro_rules! flags {
             }
 
             /// The flags with their names.
-            pub const NAMES: &[(&'static str, $Flags)] = &[$((stringify!($name), $Flags::$name)),+];
+            pub const NAMES: &[(&str, $Flags)] = &[$((stringify!($name), $Flags::$name)),+];
 
             /// Returns the flags that the set contains, with their names.
             pub fn iter_names(&self) -> impl Iterator<Item = (&'static str, $Flags)> + use<> {
