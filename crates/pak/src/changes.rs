@@ -29,7 +29,6 @@ impl Change {
 impl PakBuf {
     /// Returns the keys that differ from an older pak, sorted. Reads the indices only.
     pub fn changes_since(&self, old: &PakBuf) -> Vec<(String, Change)> {
-        type Keys<'a> = BTreeMap<&'a str, (Kind, usize)>;
         let keys =
             |pak| -> Keys<'_> { PakBuf::view_keys(pak).map(|(key, kind, id)| (key, (kind, id))).collect() };
         let (before, after): (Keys<'_>, Keys<'_>) = (keys(old), keys(self));

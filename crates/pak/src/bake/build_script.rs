@@ -12,10 +12,9 @@ use std::path::{Path, PathBuf};
 /// pattern, and for the pak itself, so that a deleted pak is baked again; and a `cargo::warning` line for every warning.
 ///
 /// ```no_run
-/// // build.rs
-/// fn main() {
-///     pak::bake::build_script("art/game.toml").unwrap();
-/// }
+/// // In `fn main` of build.rs.
+/// let pak = pak::bake::build_script("art/game.toml")?;
+/// # Ok::<(), pak::bake::BakeError>(())
 /// ```
 ///
 /// The game then opens `concat!(env!("OUT_DIR"), "/game.pak")`, or includes it with `include_bytes!`.

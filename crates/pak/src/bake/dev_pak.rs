@@ -4,7 +4,7 @@ use super::{Bake, BakeError, Baked};
 use crate::{Change, PakBuf};
 use kiln_engine::{Code, Diag};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ impl DevPak {
     }
 }
 
-fn bake<'a>(src: &PathBuf, dst: &PathBuf, dir: Option<&PathBuf>) -> Bake<'a> {
+fn bake<'a>(src: &Path, dst: &Path, dir: Option<&PathBuf>) -> Bake<'a> {
     let bake = Bake::new(src, dst);
     match dir {
         Some(dir) => bake.dir(dir),
@@ -126,7 +126,7 @@ fn bake<'a>(src: &PathBuf, dst: &PathBuf, dir: Option<&PathBuf>) -> Bake<'a> {
 /// Another name of [`DevPak`].
 pub type Loose = DevPak;
 
-fn open(path: &std::path::Path) -> Result<Arc<PakBuf>, BakeError> {
+fn open(path: &Path) -> Result<Arc<PakBuf>, BakeError> {
     let pak = PakBuf::open(path);
     let pak = pak
         .map_err(|e| Diag::new(Code::Unreadable, format!("cannot open the pak: {e}")).path(path.display()))?;

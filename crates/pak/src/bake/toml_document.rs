@@ -128,11 +128,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Adds a warning to the document.
-    pub(crate) fn warn(&self, warning: Diag) {
-        self.document.warn(warning);
-    }
-
     /// Creates a diagnostic about the table as a whole.
     pub(crate) fn error(&self, code: Code, message: impl Into<String>) -> Diag {
         self.document.error(code, self.span.clone(), message.into())
