@@ -29,9 +29,7 @@ impl Change {
 impl PakBuf {
     /// Returns the keys that differ from an older pak, sorted. Reads the indices only.
     pub fn changes_since(&self, old: &PakBuf) -> Vec<(String, Change)> {
-        let keys =
-            |pak| -> Keys<'_> { PakBuf::view_keys(pak).map(|(key, kind, id)| (key, (kind, id))).collect() };
-        let (before, after): (Keys<'_>, Keys<'_>) = (keys(old), keys(self));
+        let (before, after) = (keys(old), keys(self));
         let mut changes = Vec::new();
         for (key, (kind, id)) in &after {
             match before.get(key) {
@@ -48,4 +46,9 @@ impl PakBuf {
         changes.sort_by(|a, b| a.0.cmp(&b.0));
         changes
     }
+}
+
+/// Returns the kind and id of the asset of each key.
+fn keys(pak: &PakBuf) -> BTreeMap<&str, (Kind, usize)> {
+    pak.view_keys().map(|(key, kind, id)| (key, (kind, id))).collect()
 }

@@ -154,7 +154,7 @@ fn mutations_with_valid_checksums_do_not_panic() {
                             (pak.read_animation_id(id), pak.read_bitmap_id(id), pak.read_bitmap_font_id(id));
                         let _ = (pak.read_blob_id(id), pak.read_mesh_id(id), pak.read_material_id(id));
                         if let Ok(scene) = pak.read_scene_id(id) {
-                            scene.refs().for_each(|r| drop((r.materials(), r.all_data().count())));
+                            scene.refs().for_each(|r| drop((r.materials().to_vec(), r.all_data().count())));
                             scene.geometries().for_each(|g| drop((g.index_buf(), g.vertices())));
                         }
                     }
