@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// What a game keeps of a pak.
+/// The assets that a game keeps of a pak.
 #[derive(Default)]
 struct Loaded {
     textures: HashMap<BitmapId, (u32, u32, Vec<u8>)>,

@@ -78,9 +78,9 @@ impl DevPak {
         Ok(baked)
     }
 
-    /// Bakes again whenever sources change, and reports the keys that differ, until `on_event` returns
-    /// [`ControlFlow::Break`]. Between two looks at the sources, the thread sleeps for `interval`; a look that finds no
-    /// change compares timestamps only. A failure is reported once, until the sources change again.
+    /// Polls the sources, bakes again when they changed, and reports the keys that differ, until `on_event` returns
+    /// [`ControlFlow::Break`]. The thread sleeps for `interval` between two polls; a poll without changes compares
+    /// timestamps only. A failure is reported once, until the sources change again.
     pub fn watch(
         &mut self,
         interval: Duration,

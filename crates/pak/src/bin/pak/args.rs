@@ -59,7 +59,7 @@ pub(super) enum Command {
         /// Root directory of patterns, paths and keys [default: the directory of the content file]
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
-        /// Interval between two looks at the sources, in milliseconds
+        /// Polling interval in milliseconds
         #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(10..))]
         poll_ms: u32,
     },
