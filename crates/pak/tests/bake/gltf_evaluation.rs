@@ -94,10 +94,10 @@ pub(crate) fn compare(
     let occlusion = texture(&material["occlusionTexture"]);
     let mut used = MaterialParameterFlags::METAL | MaterialParameterFlags::ROUGH;
     if occlusion.is_some() {
-        used = used | MaterialParameterFlags::OCCLUSION;
+        used |= MaterialParameterFlags::OCCLUSION;
     }
     if transmitted > 0.0 {
-        used = used | MaterialParameterFlags::TRANSMISSION;
+        used |= MaterialParameterFlags::TRANSMISSION;
     }
     if info.params_used != used {
         return Err(format!("params_used is {:?}, expected {used:?}", info.params_used));
