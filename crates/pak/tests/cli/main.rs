@@ -98,9 +98,14 @@ fn invalid_descriptions_and_damaged_paks_exit_with_1() {
     let project = Project::new();
     project.stdout_of(&["bake", "pak.toml", "a.pak"]);
     project.put("art/red.toml", "[material]\ncolour = '#f00'\n");
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "w.pak"]);
+    assert_eq!(code, 0);
+    assert!(err.contains("art/red.toml:2:1") && err.contains("did you mean \"color\"?"), "{err}");
+    assert_eq!(project.pak(&["bake", "pak.toml", "w.pak", "--deny", "warnings"]).0, 1);
+    project.put("art/red.toml", "[material]\ncolor = 7\n");
     let (code, out, err) = project.pak(&["bake", "pak.toml", "a.pak"]);
     assert_eq!(code, 1);
-    assert!(err.contains("art/red.toml:2:1") && err.contains("did you mean \"color\"?"), "{err}");
+    assert!(err.contains("art/red.toml:2:9"), "{err}");
     assert!(out.contains("a.pak was not changed"), "{out}");
     let mut bytes = std::fs::read(project.path("a.pak")).unwrap();
     let middle = bytes.len() / 3;
@@ -341,7 +346,7 @@ fn watch_prints_the_keys_that_change() {
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let mut err = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    err.read_line(&mut line).unwrap();
+    out.read_line(&mut line).unwrap();
     assert!(line.starts_with("watching the sources of out.pak"), "{line}");
     let mut next = || {
         let mut line = String::new();
