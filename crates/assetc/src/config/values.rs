@@ -188,7 +188,7 @@ macro_rules! words {
             }
 
             fn schema() -> Json {
-                Json::object([("enum", Json::list([$( $text ),+]))])
+                keywords(&[$( $text ),+])
             }
         }
     )+ };
@@ -308,6 +308,15 @@ own_words! {
 /// Returns the schema of values that one of several schemas accepts.
 fn any_of<const N: usize>(schemas: [Json; N]) -> Json {
     Json::object([("anyOf", Json::List(schemas.to_vec()))])
+}
+
+/// Returns the schema of keywords. A keyword such as `8` is a number in YAML, unless it is quoted.
+fn keywords(words: &[&str]) -> Json {
+    let values = words.iter().flat_map(|word| {
+        let number = word.parse().ok().map(Json::Number);
+        number.into_iter().chain([Json::from(*word)])
+    });
+    Json::object([("enum", Json::List(values.collect()))])
 }
 
 /// Returns the schema of one value.
