@@ -116,7 +116,7 @@ fn types(project: &Path, metas: &[PathBuf], db: &AssetDb, cells: &mut Cells) -> 
         };
         let seen = match entry.asset_type {
             AssetType::Native(class) => Ok(class),
-            script => Err(db.script_guid(script).unwrap_or_default()),
+            script => Err(db.script_of(script).unwrap_or_default()),
         };
         if expected == seen { right += 1 } else { wrong.push((hint, expected, seen)) }
     }

@@ -342,6 +342,7 @@ codes! {
         UnityBake = "unity-bake", Error, "The index cannot be written; the message has the error of the operating system.";
         UnityInput = "unity-input", Error, "A file given on the command line cannot be read or is not a database.";
         UnityDuplicateGuid = "unity-duplicate-guid", Error, "Several assets have the same GUID; give all but one of them a new `.meta`.";
+        UnityDuplicateObject = "unity-duplicate-object", Error, "Two documents of an asset have the same fileID, class and name, which a merge has left; remove one of them.";
         UnityAmbiguousName = "unity-ambiguous-name", Error, "Several assets have the same name and type and cannot be distinguished; rename one of them.";
         UnityMetaEmpty = "unity-meta-empty", Warning, "A `.meta` is empty, so the asset has no row; restore it, or let Unity write it again.";
         UnityMetaGuid = "unity-meta-guid", Warning, "A `.meta` has no GUID, a malformed GUID or two GUIDs; restore it, or let Unity write it again.";

@@ -28,7 +28,7 @@ use crate::store::{LOCK, cache_path, db_path};
 use folder::{Asset, Folder, stem};
 use kiln_engine::lock::{LockMode, open_locked};
 use kiln_engine::publish::Durability;
-use kiln_engine::{Diag, Real, Severity};
+use kiln_engine::{Code, Diag, Real, Severity};
 use link::{LinkError, Linked, NameDigest, Naming};
 use previous::Previous;
 use scan::Scanned;
@@ -336,6 +336,9 @@ impl<'a> Bake<'a> {
             Ok((same, state.header.listed as usize, previous::diags(state)?, lines))
         };
         let Ok((true, entries, diags, lines)) = same() else { return false };
+        if diags.iter().any(|diag| diag.severity() == Severity::Error) {
+            return false;
+        }
         report.entries = entries;
         for diag in diags {
             self.warn(report, diag);
@@ -399,8 +402,15 @@ impl<'a> Bake<'a> {
                 BakeError::Other("the project exceeds the limits of the index: 2^31 assets, sub-assets or references, or 2 GB of names".to_owned())
             }
         })?;
-        if let Some(trouble) = linked.diags().find(|diag| diag.severity() == Severity::Error) {
+        let is_duplicate = |diag: &&Diag| diag.code == Code::UnityDuplicateObject;
+        let is_error = |diag: &&Diag| diag.severity() == Severity::Error && !is_duplicate(diag);
+        if let Some(trouble) = linked.diags().find(is_error) {
             return Err(BakeError::Other(trouble.to_string()));
+        }
+        let duplicates: Vec<Diag> = linked.diags().filter(is_duplicate).cloned().collect();
+        // A query goes on with the first of the objects; a bake fails until the file is repaired.
+        if !duplicates.is_empty() && !self.refresh {
+            return Err(BakeError::Objects(duplicates));
         }
         for diag in linked.diags() {
             self.warn(report, diag.clone());

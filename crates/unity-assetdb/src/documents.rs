@@ -26,6 +26,8 @@ pub(crate) struct Document {
     pub(crate) name: Option<String>,
     /// The GUID of `m_Script`.
     pub(crate) script: Option<u128>,
+    /// The offset of the header in the file.
+    pub(crate) offset: u64,
 }
 
 /// A reference of a file, with the line of its first occurrence and the number of occurrences.
@@ -71,6 +73,8 @@ pub(crate) struct Scanner {
     pub(crate) crlf: bool,
     /// The number of complete lines before the next chunk.
     lines: u32,
+    /// The offset of the next chunk in the file.
+    offset: u64,
     open: Option<Document>,
     any: bool,
 }
@@ -83,6 +87,7 @@ impl Scanner {
         (self.conflict, self.not_utf8) = (None, None);
         (self.bom, self.crlf) = (false, false);
         self.lines = 0;
+        self.offset = 0;
         self.open = None;
         self.any = false;
     }
@@ -115,6 +120,7 @@ impl Scanner {
         if depth != Depth::References {
             self.split(fresh, before, depth);
         }
+        self.offset += fresh.len() as u64;
     }
 
     /// Scans a whole `.meta` for references to other assets than `own`.
@@ -138,19 +144,22 @@ impl Scanner {
         let mut start = 0;
         if text.starts_with(b"--- !u!") {
             self.close(depth);
-            self.open(text, depth);
+            self.open(text, 0, depth);
         }
         for at in HEADER.find_iter(text) {
             self.body(text, start..at + 1, before);
             self.close(depth);
             start = at + 1;
-            self.open(&text[start..], depth);
+            self.open(text, start, depth);
         }
         self.body(text, start..text.len(), before);
     }
 
-    fn open(&mut self, text: &[u8], depth: Depth) {
-        self.open = parse_header(text).filter(|doc| match depth {
+    /// Opens the document whose header is at `start` of a chunk.
+    fn open(&mut self, text: &[u8], start: usize, depth: Depth) {
+        let offset = self.offset + start as u64;
+        let header = parse_header(&text[start..]).map(|doc| Document { offset, ..doc });
+        self.open = header.filter(|doc| match depth {
             Depth::Prefab => !in_hierarchy(doc.class_id) && doc.class_id != ClassId::MonoBehaviour as u32,
             _ => true,
         });
@@ -188,6 +197,25 @@ impl Scanner {
         if named || may_be_main {
             self.documents.push(doc);
         }
+    }
+
+    /// Returns pairs of documents with the same fileID, class and name, of which a merge has left two: the indices of the
+    /// first and of each other one.
+    pub(crate) fn duplicates(&self) -> Vec<(usize, usize)> {
+        let key = |at: &usize| {
+            let doc = &self.documents[*at];
+            (doc.file_id, doc.class_id, doc.name.as_deref())
+        };
+        let is_row = |at: &usize| {
+            let doc = &self.documents[*at];
+            !doc.stripped
+                && !in_hierarchy(doc.class_id)
+                && doc.name.as_deref().is_some_and(|name| !name.is_empty())
+        };
+        let mut order: Vec<usize> = (0..self.documents.len()).filter(is_row).collect();
+        order.sort_by(|a, b| key(a).cmp(&key(b)));
+        let same = order.chunk_by(|a, b| key(a) == key(b));
+        same.flat_map(|same| same[1..].iter().map(|other| (same[0], *other))).collect()
     }
 
     /// Returns the index of the main object: the one that the `.meta` names, else one with the canonical fileID of its class,
@@ -244,6 +272,7 @@ pub(crate) fn parse_header(text: &[u8]) -> Option<Document> {
         stripped: rest.trim_ascii() == b"stripped",
         name: None,
         script: None,
+        offset: 0,
     })
 }
 

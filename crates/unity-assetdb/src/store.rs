@@ -13,7 +13,7 @@ use std::{fmt, io};
 /// The schema of [`DB_FILENAME`].
 pub const SCHEMA_VERSION: u16 = kiln_format::assetdb::SCHEMA;
 /// The first bytes of [`DB_FILENAME`].
-pub const MAGIC: &[u8; 8] = &kiln_format::assetdb::MAGIC;
+pub const MAGIC: [u8; 8] = kiln_format::assetdb::MAGIC;
 /// The name of the database.
 pub const DB_FILENAME: &str = "asset-db.bin";
 /// The name of the state that bakes and queries keep beside it.
@@ -36,6 +36,13 @@ pub enum AssetType {
     Native(u32),
     /// A ScriptableObject: the index of its script in [`AssetDb::script_types`].
     Script(u32),
+}
+
+impl AssetType {
+    /// Returns the type of an asset of a built-in class.
+    pub fn native(class_id: crate::class_id::ClassId) -> AssetType {
+        AssetType::Native(class_id.raw())
+    }
 }
 
 /// A named object inside an asset that references can point to.
@@ -106,16 +113,28 @@ impl AssetDb {
         self.entries.binary_search_by_key(&guid, |entry| entry.guid).ok().map(|at| &self.entries[at])
     }
 
+    /// Returns the GUID of the script with this index, as in [`AssetType::Script`]; 0 if the table has no such script.
+    ///
+    /// ```
+    /// use unity_assetdb::store::AssetDb;
+    /// let mut db = AssetDb::new();
+    /// let index = db.intern_script(7);
+    /// assert_eq!((db.script_guid(index), db.script_guid(9)), (7, 0));
+    /// ```
+    pub fn script_guid(&self, idx: u32) -> u128 {
+        self.script_types.get(idx as usize).copied().unwrap_or(0)
+    }
+
     /// Returns the GUID of the script of a ScriptableObject; `None` for built-in classes.
-    pub fn script_guid(&self, asset_type: AssetType) -> Option<u128> {
+    pub fn script_of(&self, asset_type: AssetType) -> Option<u128> {
         match asset_type {
             AssetType::Native(_) => None,
             AssetType::Script(index) => self.script_types.get(index as usize).copied(),
         }
     }
 
-    /// Adds a script to the table and adjusts the indices of all entries. Returns the type of its objects.
-    pub fn intern_script(&mut self, guid: u128) -> AssetType {
+    /// Adds a script to the table and adjusts the indices of all entries. Returns its index, as in [`AssetType::Script`].
+    pub fn intern_script(&mut self, guid: u128) -> u32 {
         let index = match self.script_types.binary_search(&guid) {
             Ok(at) => at,
             Err(at) => {
@@ -130,7 +149,7 @@ impl AssetDb {
                 at
             }
         };
-        AssetType::Script(index as u32)
+        index as u32
     }
 
     /// Sorts the entries by GUID and their sub-assets by fileID.
@@ -222,7 +241,10 @@ impl From<AssetType> for RowType {
 }
 
 /// Encodes a database. Entries are written in their order: see [`AssetDb::sort`].
-pub fn encode(db: &AssetDb) -> Vec<u8> {
+///
+/// # Errors
+/// None at present; the signature is that of 0.2.0.
+pub fn encode(db: &AssetDb) -> Result<Vec<u8>, StoreError> {
     let mut out = Vec::new();
     let mut writer = Writer::new(&mut out, &db.script_types, db.entries.len());
     for entry in &db.entries {
@@ -231,7 +253,7 @@ pub fn encode(db: &AssetDb) -> Vec<u8> {
             parts.map(|sub| SubAssetRow { file_id: sub.file_id, class_id: sub.class_id, name: &sub.name });
         writer.row(entry.guid, entry.asset_type.into(), &entry.name, &entry.hint, parts);
     }
-    out
+    Ok(out)
 }
 
 /// Decodes a database. Bytes after its end are ignored.
@@ -287,7 +309,7 @@ pub fn write(path: &Path, db: &AssetDb) -> Result<(), StoreError> {
         _ => Path::new("."),
     };
     let file = output(dir)?.temporary_file()?;
-    file.file().write_all(&encode(db))?;
+    file.file().write_all(&encode(db)?)?;
     Ok(file.publish(path, Durability::Durable)?)
 }
 
@@ -323,13 +345,13 @@ mod tests {
     #[test]
     fn decodes_what_it_encodes() {
         let db = sample();
-        assert_eq!(decode(&encode(&db)).unwrap(), db);
-        let mut longer = encode(&db);
+        assert_eq!(decode(&encode(&db).unwrap()).unwrap(), db);
+        let mut longer = encode(&db).unwrap();
         longer.extend(b"trailing");
         assert_eq!(decode(&longer).unwrap(), db);
         assert_eq!(db.entries[0].guid, 3);
         assert_eq!(db.entries[0].sub_assets[0].file_id, -1);
-        assert_eq!(db.script_guid(db.entries[0].asset_type), Some(9));
+        assert_eq!(db.script_of(db.entries[0].asset_type), Some(9));
     }
 
     #[test]
@@ -353,9 +375,9 @@ mod tests {
     #[test]
     fn interning_a_script_shifts_indices() {
         let mut db = sample();
-        assert_eq!(db.intern_script(4), AssetType::Script(0));
-        assert_eq!(db.script_guid(db.entries[0].asset_type), Some(9), "shifted by the new one");
-        assert_eq!(db.intern_script(9), AssetType::Script(1));
+        assert_eq!(db.intern_script(4), 0);
+        assert_eq!(db.script_of(db.entries[0].asset_type), Some(9), "shifted by the new one");
+        assert_eq!(db.intern_script(9), 1);
         assert_eq!(db.script_types, [4, 9]);
     }
 
@@ -433,7 +455,7 @@ mod tests {
         }
 
         fn check(db: &AssetDb) {
-            let bytes = encode(db);
+            let bytes = encode(db).unwrap();
             let mut reader = Reader(&bytes[8..]);
             assert_eq!(reader.number(), u128::from(SCHEMA_VERSION));
             let (script_types, entries) = (reader.list(Reader::number), reader.list(Reader::entry));
@@ -444,7 +466,7 @@ mod tests {
         /// Bytes that bincode 2.0.1 wrote for the same rows.
         #[test]
         fn writes_the_bytes_of_bincode_2() {
-            assert_eq!(encode(&AssetDb::new()), b"UADBIN__\x06\0\0");
+            assert_eq!(encode(&AssetDb::new()).unwrap(), b"UADBIN__\x06\0\0");
             let golden = [
                 &b"UADBIN__\x06\x01\x09\x02"[..],
                 b"\x03\x01\0\x01A\x02\x01\xd5\x02\xc3\xbc\xfc\x44\x06\x8a\x02\xd5\x01b\x08Assets/A",
@@ -452,7 +474,7 @@ mod tests {
                 &[0xFF; 16],
                 b"\0\x1c\x01Z\x02\x01\xd5\x02\xc3\xbc\xfc\x44\x06\x8a\x02\xd5\x01b\x08Assets/Z",
             ];
-            assert_eq!(encode(&sample()), golden.concat());
+            assert_eq!(encode(&sample()).unwrap(), golden.concat());
             check(&AssetDb::new());
             check(&sample());
         }

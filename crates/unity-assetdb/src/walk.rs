@@ -1,5 +1,6 @@
 //! Finds the root of a Unity project, and tells which file names Unity ignores.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
@@ -82,6 +83,50 @@ pub fn is_hidden(name: &str) -> bool {
         || name.ends_with('~')
         || name.eq_ignore_ascii_case("cvs")
         || name.len() >= 4 && name.as_bytes()[name.len() - 4..].eq_ignore_ascii_case(b".tmp")
+}
+
+/// Calls a visitor with the path of every `.meta` file below `Assets` and `Packages`, sorted by folder. Names that Unity
+/// ignores are skipped, links to folders are followed once. `factory` makes the visitor.
+///
+/// # Errors
+/// [`WalkError::NotAProject`] if there is no `Assets`, [`WalkError::Canonicalize`] if a folder cannot be listed.
+pub fn walk_meta_files<F, V>(project_root: &Path, factory: F) -> Result<(), WalkError>
+where
+    F: Fn() -> V + Sync,
+    V: FnMut(&Path) + Send + 'static,
+{
+    if !project_root.join("Assets").is_dir() {
+        return Err(WalkError::NotAProject(project_root.to_owned()));
+    }
+    let mut visit = factory();
+    let mut seen = HashSet::new();
+    let mut folders: Vec<PathBuf> = ROOTS.iter().rev().map(|root| project_root.join(root)).collect();
+    folders.retain(|folder| folder.is_dir());
+    while let Some(folder) = folders.pop() {
+        let failed = |error| WalkError::Canonicalize(folder.clone(), error);
+        if !seen.insert(folder.canonicalize().map_err(failed)?) {
+            continue;
+        }
+        let mut names = Vec::new();
+        for entry in folder.read_dir().map_err(failed)? {
+            names.push(entry.map_err(failed)?.file_name());
+        }
+        names.sort_unstable_by(|a, b| b.cmp(a));
+        for name in names {
+            let path = folder.join(&name);
+            let text = name.to_string_lossy();
+            let about = text.strip_suffix(".meta");
+            if is_hidden(about.unwrap_or(&text)) {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else if about.is_some() {
+                visit(&path);
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -143,6 +143,8 @@ pub enum BakeError {
     Walk(WalkError),
     /// GUIDs that several assets share, with the paths of the assets.
     Duplicates(Vec<(u128, Vec<String>)>),
+    /// Objects that an asset contains twice, with path and lines.
+    Objects(Vec<Diag>),
     /// Names that cannot be made unique, with GUID and path of each claimant.
     Names(Vec<(String, Vec<(u128, String)>)>),
     /// The output directory, or a file in it, may not be written to.
@@ -188,6 +190,10 @@ impl fmt::Display for BakeError {
             BakeError::Walk(error) => error.fmt(f),
             BakeError::Output(diag) => diag.fmt(f),
             BakeError::Other(text) => f.write_str(text),
+            BakeError::Objects(found) => {
+                let lines: Vec<String> = found.iter().map(Diag::to_string).collect();
+                f.write_str(&lines.join("\n"))
+            }
             BakeError::Duplicates(found) => {
                 for (n, (guid, paths)) in found.iter().enumerate() {
                     let end = if n + 1 < found.len() { "\n" } else { "" };

@@ -7,12 +7,12 @@ use super::folder::{Asset, Child, Folder, Sub, Type};
 use super::import_plan::{self, ContentScan, ImportPlan, ModelFormat};
 use super::{input_actions, model};
 use crate::class_id::{ClassId, canonical_fid};
-use crate::documents::{Depth, Ref, Scanner, in_hierarchy, split_point};
+use crate::documents::{Depth, Document, Ref, Scanner, in_hierarchy, split_point};
 use crate::meta::{self, LFS, Meta};
 use crate::state::IN_META;
 use crate::{guid, refs};
 pub(crate) use diagnostics::unreadable;
-use diagnostics::{bom, fault_diag, not_utf8, pointer};
+use diagnostics::{bom, duplicate_object, fault_diag, not_utf8, pointer};
 use kiln_engine::{Code, Diag};
 use std::collections::HashMap;
 use std::fs::File;
@@ -105,7 +105,13 @@ impl Reader {
             return;
         }
         let plan = import_plan::plan(import_plan::extension(name, &mut self.ext), meta);
-        let mut found = Found { class: plan.class as u32, script: None, main: plan.main, flags: 0 };
+        let mut found = Found {
+            class: plan.class as u32,
+            script: None,
+            main: plan.main,
+            flags: 0,
+            duplicates: Vec::new(),
+        };
         if plan.scoped {
             found.flags |= Asset::SCOPED;
         }
@@ -115,6 +121,10 @@ impl Reader {
                 Ok((file, file_stat)) => {
                     folder.children[child].asset_stamp = file_stat.stamp(self.now_ns);
                     self.bytes((file, file_stat.len), folder, child, &plan, meta, &mut found);
+                    for (first, other) in std::mem::take(&mut found.duplicates) {
+                        let lines = lines_of(dir, name, [first.offset, other.offset]);
+                        folder.diags.push(duplicate_object(&folder.hint(child), &first, lines));
+                    }
                 }
                 Err(error) => {
                     folder.children[child].asset_stamp = 0;
@@ -265,6 +275,9 @@ impl Reader {
             }
             return;
         }
+        let documents = &self.scanner.documents;
+        let pairs = self.scanner.duplicates().into_iter();
+        found.duplicates = pairs.map(|(a, b)| (documents[a].clone(), documents[b].clone())).collect();
         let main = if plan.from_yaml { self.scanner.main_object(meta.main_file_id) } else { None };
         if let Some(at) = main {
             let doc = &self.scanner.documents[at];
@@ -387,12 +400,35 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
+/// Returns the lines at two offsets of a file, ascending. Only called for a file with an error: it is read again.
+fn lines_of(dir: &Dir, name: &str, offsets: [u64; 2]) -> [u32; 2] {
+    let lines = || -> io::Result<[u32; 2]> {
+        let (mut file, _) = dir.open(name)?;
+        let (mut lines, mut at) = ([1, 1], 0);
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            let read = fill(&mut file, &mut buffer)?;
+            for (line, offset) in lines.iter_mut().zip(offsets) {
+                let until = offset.saturating_sub(at).min(read as u64) as usize;
+                *line += memchr::memchr_iter(b'\n', &buffer[..until]).count() as u32;
+            }
+            at += read as u64;
+            if read < buffer.len() {
+                return Ok(lines);
+            }
+        }
+    };
+    lines().unwrap_or([1, 1])
+}
+
 /// The result of reading the content of an asset.
 struct Found {
     class: u32,
     script: Option<u128>,
     main: i64,
     flags: u32,
+    /// Documents with the same fileID, class and name.
+    duplicates: Vec<(Document, Document)>,
 }
 
 /// The format of a file, by its first bytes.

@@ -54,7 +54,7 @@ fn compare<'a>(
         let moved = folder(a) != folder(b);
         changes.push(if moved { Change::Moved(a, b) } else { Change::Renamed(a, b) });
     }
-    let kind = |db: &AssetDb, entry: &AssetEntry| (db.script_guid(entry.asset_type), entry.asset_type);
+    let kind = |db: &AssetDb, entry: &AssetEntry| (db.script_of(entry.asset_type), entry.asset_type);
     let same = match (kind(old, a), kind(new, b)) {
         ((Some(a), _), (Some(b), _)) => a == b,
         (a, b) => a == b,

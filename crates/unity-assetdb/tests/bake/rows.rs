@@ -15,7 +15,7 @@ fn script_indices_match_sorted_scripts() {
     project.bake();
     let db = project.db();
     assert_eq!(db.script_types, [number(7), number(8), number(9)]);
-    let script = |hint: &str| db.script_guid(named(&db, hint).asset_type).unwrap();
+    let script = |hint: &str| db.script_of(named(&db, hint).asset_type).unwrap();
     assert_eq!(script("Assets/A.asset"), number(9));
     assert_eq!(script("Assets/B.asset"), number(8));
     assert_eq!(script("Assets/C.asset"), number(7));

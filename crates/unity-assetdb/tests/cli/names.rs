@@ -202,3 +202,34 @@ fn references_after_any_key_are_found() {
         ]
     );
 }
+
+#[test]
+fn duplicate_objects_fail_the_bake_with_both_lines() {
+    let project = Project::new();
+    let clip = |id: i64, name: &str, rate: u32| {
+        format!("--- !u!74 &{id}\nAnimationClip:\n  m_Name: {name}\n  m_SampleRate: {rate}\n")
+    };
+    let main = "--- !u!114 &11400000\nMonoBehaviour:\n  m_Name: Main\n".to_owned();
+    let good = yaml(&format!("{main}{}{}", clip(5, "Walk", 30), clip(6, "Walk", 30)));
+    project.asset("Assets/Clips.asset", 1, "NativeFormatImporter:\n", &good);
+    assert_eq!(project.run(&["bake"]).code, 0, "the same name with another fileID is fine");
+    let database = fs::read(project.root().join("Library/unity-assetdb/asset-db.bin")).unwrap();
+    project
+        .write("Assets/Clips.asset", &yaml(&format!("{main}{}{}", clip(5, "Walk", 30), clip(5, "Walk", 60))));
+    for _ in 0..2 {
+        let run = project.run(&["bake"]);
+        assert_eq!(run.code, 1, "{}", run.err);
+        assert!(
+            run.err.contains("lines 6 and 10 have the same AnimationClip \"Walk\" with the fileID 5"),
+            "{}",
+            run.err
+        );
+        assert!(run.err.contains("unity-duplicate-object"), "{}", run.err);
+        assert_eq!(fs::read(project.root().join("Library/unity-assetdb/asset-db.bin")).unwrap(), database);
+    }
+    // Queries go on with the first.
+    assert_eq!(resolve(&project, &guid(1), 5), "Walk (AnimationClip)");
+    assert_eq!(project.run(&["bake"]).code, 1);
+    project.write("Assets/Clips.asset", &good);
+    assert_eq!(project.run(&["bake"]).code, 0);
+}

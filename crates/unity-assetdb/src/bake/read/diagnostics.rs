@@ -1,5 +1,7 @@
 //! The diagnostics about files that are read: unreadable, not UTF-8, Git LFS pointers, faults of a `.meta`.
 
+use crate::class_id::class_name;
+use crate::documents::Document;
 use crate::guid;
 use crate::meta::{Fault, FaultKind};
 use kiln_engine::{Code, Diag};
@@ -69,4 +71,17 @@ pub(super) fn fault_diag(fault: &Fault) -> Option<Diag> {
         FaultKind::NotUtf8 => not_utf8(),
         FaultKind::LfsPointer => pointer(""),
     })
+}
+
+/// Reports two objects with the same fileID, class and name.
+pub(super) fn duplicate_object(hint: &str, object: &Document, [first, other]: [u32; 2]) -> Diag {
+    let (name, class) = (object.name.as_deref().unwrap_or_default(), class_name(object.class_id));
+    let message = format!(
+        "lines {first} and {other} have the same {class} {name:?} with the fileID {}",
+        object.file_id
+    );
+    Diag::new(Code::UnityDuplicateObject, message)
+        .path(hint)
+        .at(other)
+        .hint("a merge has kept both sides: remove one of the two documents")
 }

@@ -184,9 +184,8 @@ pub(super) fn diff(session: &Session, old: &Path, new: &Path) -> Result<u8, Fail
 fn kind(db: &AssetDb, entry: &AssetEntry) -> String {
     match entry.asset_type {
         AssetType::Native(class) => ::unity_assetdb::class_id::class_name(class).into_owned(),
-        script => format!(
-            "Script:{}",
-            db.script_guid(script).map(|guid| Guid(guid).to_string()).unwrap_or_default()
-        ),
+        script => {
+            format!("Script:{}", db.script_of(script).map(|guid| Guid(guid).to_string()).unwrap_or_default())
+        }
     }
 }

@@ -136,6 +136,7 @@ fn failure(root: &Path, error: BakeError) -> Failure {
             };
             Failure::new(found.into_iter().map(diag).collect(), FAILED)
         }
+        BakeError::Objects(found) => Failure::new(found, FAILED),
         BakeError::Output(diag) => Failure::new(vec![*diag], FATAL),
         BakeError::Walk(error) => Diag::new(Code::UnityProject, error.to_string()).into(),
         error => Failure::new(vec![Diag::new(Code::UnityBake, error.to_string())], FATAL),
