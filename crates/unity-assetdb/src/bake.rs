@@ -17,6 +17,8 @@ mod output;
 mod previous;
 mod read;
 mod scan;
+mod serialized_file;
+mod url_references;
 
 pub use options::{BakeError, BakeOptions, Extra, NameSanitizer, ProgressSink, Report, WalkSink, WarnSink};
 

@@ -1,11 +1,12 @@
 //! Reads one asset: its `.meta`, and its content as far as its import plan asks for it.
 
 mod diagnostics;
+mod whole_file;
 
-use super::dir::Dir;
+use super::dir::{Dir, Root};
 use super::folder::{Asset, Child, Folder, Sub, Type};
 use super::import_plan::{self, ContentScan, ImportPlan, ModelFormat};
-use super::{input_actions, model};
+use super::{model, url_references};
 use crate::class_id::{ClassId, canonical_fid};
 use crate::documents::{Depth, Document, Ref, Scanner, in_hierarchy, split_point};
 use crate::meta::{self, LFS, Meta};
@@ -17,6 +18,7 @@ use kiln_engine::{Code, Diag};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
+use whole_file::lines_of;
 
 /// The size of a chunk in bytes: small enough to stay in the CPU cache through every pass.
 const CHUNK: usize = 64 << 10;
@@ -42,7 +44,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// Reads the asset of a child and adds it to the folder. Sets the stamps of the child.
-    pub(crate) fn asset(&mut self, dir: &Dir, folder: &mut Folder, child: usize) {
+    pub(crate) fn asset(&mut self, root: &Root, dir: &Dir, folder: &mut Folder, child: usize) {
         let mut name = std::mem::take(&mut self.name);
         name.clear();
         name.push_str(folder.name(child));
@@ -64,7 +66,7 @@ impl Reader {
             Ok((stamp, len)) => {
                 folder.children[child].meta_stamp = stamp;
                 let meta = meta::parse(&bytes[..len]);
-                self.parsed(dir, folder, child, &name, &bytes[..len], &meta);
+                self.parsed((root, dir), folder, child, &name, &bytes[..len], &meta);
             }
             Err(error) => {
                 folder.children[child].meta_stamp = 0;
@@ -76,7 +78,7 @@ impl Reader {
 
     fn parsed(
         &mut self,
-        dir: &Dir,
+        (root, dir): (&Root, &Dir),
         folder: &mut Folder,
         child: usize,
         name: &str,
@@ -111,6 +113,7 @@ impl Reader {
             main: plan.main,
             flags: 0,
             duplicates: Vec::new(),
+            is_binary: false,
         };
         if plan.scoped {
             found.flags |= Asset::SCOPED;
@@ -121,6 +124,13 @@ impl Reader {
                 Ok((file, file_stat)) => {
                     folder.children[child].asset_stamp = file_stat.stamp(self.now_ns);
                     self.bytes((file, file_stat.len), folder, child, &plan, meta, &mut found);
+                    if found.is_binary {
+                        let class = self.binary_class(dir, name, meta.main_file_id);
+                        found.class = class.unwrap_or(found.class);
+                    }
+                    if url_references::has_urls(name) && file_stat.len <= url_references::MAX_SIZE {
+                        self.urls(root, dir, folder, child, name, first_ref);
+                    }
                     for (first, other) in std::mem::take(&mut found.duplicates) {
                         let lines = lines_of(dir, name, [first.offset, other.offset]);
                         folder.diags.push(duplicate_object(&folder.hint(child), &first, lines));
@@ -268,6 +278,7 @@ impl Reader {
         folder.refs.extend_from_slice(&self.scanner.refs.list);
         if start != Start::Yaml {
             // A binary or empty asset: its `.meta` may still state the main object.
+            found.is_binary = start == Start::Binary && plan.from_yaml;
             if plan.from_yaml
                 && let Some(class) = meta.main_file_id.and_then(class_of_main)
             {
@@ -298,35 +309,6 @@ impl Reader {
             let name = folder.intern(name);
             folder.subs.push(Sub { file_id: doc.file_id, class_id: doc.class_id, name });
         }
-    }
-
-    /// Reads the actions of an `.inputactions` file.
-    fn input_actions(
-        &mut self,
-        mut file: File,
-        len: u64,
-        folder: &mut Folder,
-        child: usize,
-        found: &mut Found,
-    ) {
-        let mut bytes = std::mem::take(&mut self.bytes);
-        bytes.clear();
-        bytes.resize(len.min(MAX_META_SIZE) as usize, 0);
-        match fill(&mut file, &mut bytes) {
-            Ok(read) if bytes[..read].starts_with(LFS) => {
-                found.flags |= Asset::LFS_POINTER;
-                folder.diags.push(pointer(&folder.hint(child)));
-            }
-            Ok(read) => {
-                for action in input_actions::read(&String::from_utf8_lossy(&bytes[..read])) {
-                    let file_id = model::file_id(ClassId::MonoBehaviour.name(), &action.id, 0);
-                    let name = folder.intern(&action.name);
-                    folder.subs.push(Sub { file_id, class_id: ClassId::MonoBehaviour as u32, name });
-                }
-            }
-            Err(error) => folder.diags.push(unreadable(&folder.hint(child), &error)),
-        }
-        self.bytes = bytes;
     }
 
     /// Scans a file. Returns its format.
@@ -400,27 +382,6 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Returns the lines at two offsets of a file, ascending. Only called for a file with an error: it is read again.
-fn lines_of(dir: &Dir, name: &str, offsets: [u64; 2]) -> [u32; 2] {
-    let lines = || -> io::Result<[u32; 2]> {
-        let (mut file, _) = dir.open(name)?;
-        let (mut lines, mut at) = ([1, 1], 0);
-        let mut buffer = vec![0; CHUNK];
-        loop {
-            let read = fill(&mut file, &mut buffer)?;
-            for (line, offset) in lines.iter_mut().zip(offsets) {
-                let until = offset.saturating_sub(at).min(read as u64) as usize;
-                *line += memchr::memchr_iter(b'\n', &buffer[..until]).count() as u32;
-            }
-            at += read as u64;
-            if read < buffer.len() {
-                return Ok(lines);
-            }
-        }
-    };
-    lines().unwrap_or([1, 1])
-}
-
 /// The result of reading the content of an asset.
 struct Found {
     class: u32,
@@ -429,6 +390,8 @@ struct Found {
     flags: u32,
     /// Documents with the same fileID, class and name.
     duplicates: Vec<(Document, Document)>,
+    /// True if the asset is in Unity's binary format, or in no known one.
+    is_binary: bool,
 }
 
 /// The format of a file, by its first bytes.

@@ -218,7 +218,7 @@ impl Walk<'_> {
                 }
             } else if there && flags & Child::META != 0 && !kept(dir, &mut folder, child, old) {
                 self.parsed.fetch_add(1, Ordering::Relaxed);
-                reader.asset(dir, &mut folder, child);
+                reader.asset(self.root, dir, &mut folder, child);
             }
         }
         let finished = folder.finish();

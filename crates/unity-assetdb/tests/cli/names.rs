@@ -233,3 +233,28 @@ fn duplicate_objects_fail_the_bake_with_both_lines() {
     project.write("Assets/Clips.asset", &good);
     assert_eq!(project.run(&["bake"]).code, 0);
 }
+
+#[test]
+fn style_sheets_refer_by_path() {
+    let project = Project::new();
+    project.asset("Assets/UI/icon one.png", 1, "TextureImporter:\n", "");
+    project.asset("Assets/UI/Common.uss", 2, "ScriptedImporter:\n", "");
+    let sheet = "@import url(\"Common.uss\");\n.a { background-image: url('/Assets/UI/icon%20one.png'); }\n";
+    project.asset("Assets/UI/Main.uss", 3, "ScriptedImporter:\n", sheet);
+    let uses = |path: &str| project.run(&["uses", path]).out;
+    assert!(uses("Assets/UI/Common.uss").starts_with("Assets/UI/Main.uss\t1\t1\t0\t"));
+    assert!(uses("Assets/UI/icon one.png").starts_with("Assets/UI/Main.uss\t2\t1\t0\t"));
+    // The target changes without a change of the style sheet.
+    let meta = format!("fileFormatVersion: 2\nguid: {}\nTextureImporter:\n", guid(9));
+    project.write("Assets/UI/icon one.png.meta", &meta);
+    assert!(uses("Assets/UI/icon one.png").starts_with("Assets/UI/Main.uss\t2\t1\t0\t"));
+    assert_eq!(project.run(&["uses", &guid(1)]).code, 1);
+    let written = |project: &Project| {
+        // Later than the clock tick in which a file counts as racy.
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        assert_eq!(project.run(&["bake"]).code, 0);
+        let state = project.root().join("Library/unity-assetdb/asset-db.cache.bin");
+        fs::metadata(state).unwrap().modified().unwrap()
+    };
+    assert_eq!(written(&project), written(&project), "a bake without changes writes nothing");
+}
