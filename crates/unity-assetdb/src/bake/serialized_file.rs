@@ -39,11 +39,7 @@ pub(crate) fn main_class(bytes: &[u8], main: Option<i64>) -> Option<u32> {
     for _ in 0..objects {
         metadata.at = metadata.at.next_multiple_of(4);
         let file_id = metadata.u64()? as i64;
-        if version >= 22 {
-            metadata.u64()?
-        } else {
-            metadata.u32()?.into()
-        };
+        metadata.take(if version >= 22 { 8 } else { 4 })?;
         metadata.u32()?;
         let class = *classes.get(metadata.u32()? as usize)?;
         if Some(file_id) == main {
