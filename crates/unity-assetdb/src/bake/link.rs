@@ -25,7 +25,7 @@ pub(crate) struct Linked {
     crlf: Option<Diag>,
     /// A digest of the names that the sanitizer changed.
     pub(crate) sanitized: u64,
-    /// True if several assets share a GUID, which only a link for queries tolerates.
+    /// True if several assets share a GUID, or an asset has an object twice, which only a link for queries tolerates.
     pub(crate) has_duplicates: bool,
 }
 
@@ -116,6 +116,9 @@ pub(crate) fn link(
     let renamed = renamed.map_err(LinkError::Ambiguous)?;
     mark_listed(&mut folders, places.len(), &targets);
     let crlf = crlf(&folders);
+    let mut diags = folders.iter().flat_map(|folder| &folder.diags);
+    has_duplicates |=
+        diags.any(|diag| diag.code == Code::UnityDuplicateObject) && naming != Naming::FileNames;
     Ok(Linked { folders, places, by_guid, scripts, renamed, targets, crlf, sanitized, has_duplicates })
 }
 
