@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use super::resolve::Resolver;
-use super::settings::Settings;
+use super::settings::{Settings, TextureSettings};
 
 /// Resolves the settings of other sources. The default has no configuration: every image is a source.
 #[derive(Clone, Debug, Default)]
@@ -32,8 +32,11 @@ impl SourceRoles {
 
     /// Returns everything that decides about sources and texture modes as text for a fingerprint.
     pub(crate) fn digest(&self) -> String {
-        let mut text = String::new();
-        let Some(resolver) = &self.0 else { return text };
+        let base = |texture: &TextureSettings| {
+            format!("base={:?} {:?} {}\n", texture.kind, texture.suffixes, texture.swizzle.show())
+        };
+        let Some(resolver) = &self.0 else { return base(&TextureSettings::default()) };
+        let mut text = base(&resolver.base.settings.texture);
         let exclude = resolver.exclude.iter().map(|glob| ("exclude", glob));
         let embed = resolver.embed.iter().map(|glob| ("embed", glob));
         for (key, glob) in exclude.chain(embed) {
@@ -45,8 +48,6 @@ impl SourceRoles {
                 let _ = writeln!(text, "match={} {set}", rule.glob.glob.pattern());
             }
         }
-        let base = &resolver.base.settings.texture;
-        let _ = writeln!(text, "base={:?} {:?} {}", base.kind, base.suffixes, base.swizzle.show());
         text
     }
 }
