@@ -563,7 +563,8 @@ fn cancelled_run_keeps_finished_results() {
     const ALL: usize = 50;
     let names: Vec<String> = (0..ALL).map(|n| format!("{n:02}")).collect();
     let p = Project::new(&names.iter().map(|name| (name.as_str(), "text")).collect::<Vec<_>>());
-    let outcomes = p.build_before(&CancelAfter(10.into())).unwrap();
+    let built = p.build_before(&CancelAfter(10.into())).unwrap();
+    let outcomes: Vec<_> = built.into_iter().map(|(_, outcome)| outcome).collect();
     let error = kiln_engine::cancelled(&outcomes).unwrap();
     assert_eq!(error.code, Code::Cancelled);
     let done = p.outputs().len();

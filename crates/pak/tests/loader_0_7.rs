@@ -15,11 +15,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
+/// A part of a mesh as the loader keeps it: vertex stride, indices, vertex data.
+type Part = (usize, Vec<u32>, Vec<u8>);
+
 /// The assets that a game keeps of a pak.
 #[derive(Default)]
 struct Loaded {
     textures: HashMap<BitmapId, (u32, u32, Vec<u8>)>,
-    meshes: BTreeMap<MeshId, Vec<(usize, Vec<u32>, Vec<u8>)>>,
+    meshes: BTreeMap<MeshId, Vec<Part>>,
     spawns: Vec<(String, Vec3, Quat)>,
     music: Vec<u8>,
 }
