@@ -174,3 +174,17 @@ fn fonts_keep_antialiasing_and_all_channels() {
     project.put("art/f.fnt", def.replace("page.png", "gone.png"));
     assert!(project.error().contains("page 0: the file art/gone.png does not exist"));
 }
+
+#[test]
+fn reads_the_formats_of_the_image_importer() {
+    let project = Project::new();
+    // A QOI image of one RGB texel.
+    let qoi =
+        [&b"qoif"[..], &[0, 0, 0, 1, 0, 0, 0, 1, 3, 0, 0xfe, 1, 2, 3], &[0, 0, 0, 0, 0, 0, 0, 1]].concat();
+    project.put("art/q.qoi", qoi);
+    project.put("art/m.toml", "[material]\ncolor = 'q.qoi'\n");
+    let pak = project.open();
+    assert_eq!(pak.read_bitmap("art/q.qoi").unwrap().pixels(), [1, 2, 3]);
+    let material = pak.read_material("art/m").unwrap();
+    assert_eq!(pak.read_bitmap_id(material.color).unwrap().pixels(), [1, 2, 3]);
+}
