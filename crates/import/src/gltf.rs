@@ -108,7 +108,7 @@ pub enum MaterialSelection {
     /// The materials that are drawn.
     #[default]
     Drawn,
-    /// All materials.
+    /// All materials, and each one's own warnings with its pointer, not merged: for a caller that selects materials.
     All,
 }
 
@@ -218,7 +218,7 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
     let drawn = || notes.used.iter().map(|id| &materials[id.0 as usize]);
     let mut warnings = match options.materials {
         MaterialSelection::Geometry | MaterialSelection::Drawn => material::warnings(drawn()),
-        MaterialSelection::All => material::warnings(materials.iter()),
+        MaterialSelection::All => materials.iter().flat_map(|m| m.warnings.iter().cloned()).collect(),
     };
     let lost_sampling: BTreeSet<&str> = match options.materials {
         MaterialSelection::Geometry => BTreeSet::new(),

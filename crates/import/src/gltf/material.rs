@@ -30,7 +30,7 @@ pub(super) struct MaterialImport {
     /// The textures that are converted, if the material has the specular-glossiness extension only.
     conversion: Option<SpecularGlossiness>,
     /// The warnings that are reported if the material is used.
-    warnings: Vec<Diag>,
+    pub(super) warnings: Vec<Diag>,
 }
 
 /// The materials of a document.
