@@ -4,7 +4,7 @@
 //! describe), 16-bit channels and half floats, with the legacy header and with that of Direct3D 10. Texels are returned as
 //! they are stored; [`Dds::decode`] converts the base level of a 2D texture to an image.
 //!
-//! Rejects partial cubemaps, BC2, BC6H, signed and typeless formats, and files that are shorter than their header states.
+//! Rejects partial cubemaps, BC2, BC6H and signed formats, and files that are shorter than their header states.
 
 mod blocks;
 
@@ -116,11 +116,8 @@ impl<'a> Dds<'a> {
         let volume = if dx10 { field(132)? == 4 } else { caps2 & VOLUME != 0 };
         let (format, srgb) = if dx10 {
             cube = field(136)? & 4 != 0;
-            layers = match field(140)? {
-                0 => return Err(corrupt("the DDS header states an array of 0 layers")),
-                1 => 0,
-                count => count,
-            };
+            // Some writers state 0 layers for a texture that is not an array.
+            layers = Some(field(140)?).filter(|count| *count > 1).unwrap_or(0);
             dxgi_format(field(128)?)?
         } else {
             if cube && caps2 & ALL_FACES != ALL_FACES {
@@ -267,6 +264,13 @@ fn dxgi_format(number: u32) -> Result<(DdsFormat, Option<bool>), Diag> {
         93 => (bgra(0), true),
         98 => (DdsFormat::Bc7, false),
         99 => (DdsFormat::Bc7, true),
+        // Typeless formats, which some tools write, leave the transfer function to the reader.
+        27 => return Ok((rgba, None)),
+        70 => return Ok((DdsFormat::Bc1, None)),
+        76 => return Ok((DdsFormat::Bc3, None)),
+        79 => return Ok((DdsFormat::Bc4, None)),
+        82 => return Ok((DdsFormat::Bc5, None)),
+        97 => return Ok((DdsFormat::Bc7, None)),
         other => return Err(unsupported(format!("a DDS texture with DXGI_FORMAT {other}"), HINT)),
     };
     Ok((format, Some(srgb)))

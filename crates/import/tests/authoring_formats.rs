@@ -48,12 +48,12 @@ fn qoi_and_tiff_texels_are_exact() {
 #[test]
 fn palettes_are_expanded() {
     // Eight colours approximate fifteen.
-    for name in ["palette.tif", "one.gif"] {
-        let texels = import(name).into_rgba8();
-        let error =
-            texels.iter().zip(expected(5, 3, false)).map(|(a, b)| u32::from(a.abs_diff(b))).max().unwrap();
-        assert!(error <= 60, "{name}: {error}");
-    }
+    let texels = import("one.gif").into_rgba8();
+    let errors = texels.iter().zip(expected(5, 3, false)).map(|(a, b)| u32::from(a.abs_diff(b)));
+    let error = errors.max().unwrap();
+    assert!(error <= 60, "{error}");
+    let error = image::import(include_bytes!("data/palette.tif"), "tif", &Limits::default()).unwrap_err();
+    assert_eq!(error.code, Code::ImageUnsupported, "{error}");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn dds_textures_are_read_and_decoded() {
     assert_eq!(read("dxt1.dds").format, DdsFormat::Bc1);
     assert_eq!(read("dxt5.dds").format, DdsFormat::Bc3);
     let bc5 = read("bc5.dds");
-    assert_eq!((bc5.format, bc5.srgb, bc5.levels, bc5.faces), (DdsFormat::Bc5, Some(false), 1, 1));
+    assert_eq!((bc5.format, bc5.srgb, bc5.levels, bc5.faces), (DdsFormat::Bc5, None, 1, 1));
     assert_eq!(bc5.level(0).concat(), file("bc5.dds")[148..]);
     for (name, alpha) in [("rgba.dds", true), ("rgb.dds", false)] {
         assert_eq!(read(name).decode(&limits).unwrap().into_rgba8(), expected(8, 8, alpha), "{name}");
@@ -163,7 +163,6 @@ fn dds_headers_are_checked() {
     assert_eq!(edited("dxt1.dds", 28, 4), Code::ImageTruncated);
     assert_eq!(edited("dxt1.dds", 16, 0), Code::ImageCorrupt);
     assert_eq!(edited("dxt1.dds", 112, 0x200), Code::ImageUnsupported, "a cubemap without faces");
-    assert_eq!(edited("bc5.dds", 140, 0), Code::ImageCorrupt);
     assert_eq!(edited("bc5.dds", 140, u32::MAX), Code::ImageTruncated);
     assert_eq!(edited("rgb.dds", 88, 48), Code::ImageUnsupported);
 }

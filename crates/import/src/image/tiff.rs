@@ -1,7 +1,7 @@
-//! TIFF: the first image; greyscale, RGB and palettes with 8 or 16 bits per channel, uncompressed or with LZW, Deflate,
+//! TIFF: the first image; greyscale and RGB with 8 or 16 bits per channel, uncompressed or with LZW, Deflate,
 //! PackBits or JPEG, in strips or tiles.
 //!
-//! Rejects floating point, CMYK, Lab, other bit depths and planar channels.
+//! Rejects floating point, palettes, CMYK, Lab, other bit depths and planar channels.
 
 use std::io::Cursor;
 
@@ -9,7 +9,6 @@ use ::tiff::decoder::{Decoder, DecodingResult, Limits as DecoderLimits};
 use ::tiff::tags::Tag;
 use ::tiff::{ColorType, TiffError};
 use kiln_diagnostics::{Diag, Limits};
-use kiln_ir::image::narrow;
 use kiln_ir::{Image, Texels};
 
 use super::{
@@ -51,13 +50,13 @@ pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) ->
     let (width, height) = decoder.dimensions().map_err(diagnose)?;
     let colour = decoder.colortype().map_err(diagnose)?;
     let (channels, bits) = match colour {
-        ColorType::Gray(bits) | ColorType::Palette(bits) => (1, bits),
+        ColorType::Gray(bits) => (1, bits),
         ColorType::GrayA(bits) => (2, bits),
         ColorType::RGB(bits) | ColorType::YCbCr(bits) => (3, bits),
         ColorType::RGBA(bits) => (4, bits),
         other => return Err(unsupported(format!("a TIFF with {other:?} samples"), "save the image as RGB")),
     };
-    if !matches!(bits, 8 | 16) || matches!(colour, ColorType::Palette(16) | ColorType::YCbCr(16)) {
+    if !matches!(bits, 8 | 16) || colour == ColorType::YCbCr(16) {
         let hint = "save the image with 8 or 16 bits per channel";
         return Err(unsupported(format!("a TIFF with {colour:?} samples"), hint));
     }
@@ -79,11 +78,7 @@ pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) ->
     decoder_limits.intermediate_buffer_size = usize::try_from(limits.max_memory).unwrap_or(usize::MAX);
     let mut decoder = decoder.with_limits(decoder_limits);
 
-    let palette = match colour {
-        ColorType::Palette(_) => Some(decoder.get_tag_u16_vec(Tag::ColorMap).map_err(diagnose)?),
-        _ => None,
-    };
-    let texels = texels(decoder.read_image().map_err(diagnose)?, channels as usize, palette.as_deref())?;
+    let texels = texels(decoder.read_image().map_err(diagnose)?, channels as usize)?;
     if decoder.more_images() {
         warnings.push(animated("the file is a TIFF with several images"));
     }
@@ -91,29 +86,17 @@ pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) ->
     upright((width, height, texels), Some(bytes), warnings)
 }
 
-fn texels(samples: DecodingResult, channels: usize, palette: Option<&[u16]>) -> Result<Texels, Diag> {
-    match (samples, palette) {
-        (DecodingResult::U8(indices), Some(map)) => {
-            let colours = map.len() / 3;
-            let colour = |index: u8| {
-                let channel = |c: usize| map.get(c * colours + usize::from(index)).copied().map(narrow);
-                Some([channel(0)?, channel(1)?, channel(2)?, u8::MAX])
-            };
-            let texels: Option<Vec<[u8; 4]>> = indices.into_iter().map(colour).collect();
-            let texels = texels.filter(|_| colours > 0 && map.len() % 3 == 0);
-            Ok(Texels::Rgba8(
-                texels.ok_or_else(|| corrupt("the TIFF palette is too short"))?.into_flattened(),
-            ))
-        }
-        (DecodingResult::U8(samples), None) => {
+fn texels(samples: DecodingResult, channels: usize) -> Result<Texels, Diag> {
+    match samples {
+        DecodingResult::U8(samples) => {
             let texels = samples.chunks_exact(channels).flat_map(|texel| rgba(texel, u8::MAX));
             Ok(Texels::Rgba8(texels.collect()))
         }
-        (DecodingResult::U16(samples), None) => {
+        DecodingResult::U16(samples) => {
             let texels = samples.chunks_exact(channels).flat_map(|texel| rgba(texel, u16::MAX));
             Ok(Texels::Rgba16(texels.collect()))
         }
-        (DecodingResult::F16(_) | DecodingResult::F32(_) | DecodingResult::F64(_), _) => {
+        DecodingResult::F16(_) | DecodingResult::F32(_) | DecodingResult::F64(_) => {
             Err(unsupported("a TIFF with floating-point samples", "save the image as OpenEXR"))
         }
         _ => Err(incomplete_texels()),

@@ -271,7 +271,6 @@ authoring![
     "dxt5.dds",
     "grey16.tif",
     "one.gif",
-    "palette.tif",
     "rgb.dds",
     "rgb.qoi",
     "rgb.tif",
