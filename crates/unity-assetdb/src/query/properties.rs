@@ -95,6 +95,15 @@ impl Parser {
         if content.is_empty() || content.starts_with('%') {
             return;
         }
+        // Unity wraps long inline maps, and the second line looks like a key: `type: 3}`.
+        if let Some((_, last)) = self.values.last_mut()
+            && last.starts_with('{')
+            && !last.contains('}')
+        {
+            last.push(' ');
+            last.push_str(content);
+            return;
+        }
         while let Some(rest) = content.strip_prefix("- ").or((content == "-").then_some("")) {
             self.open.retain(|(known, _, is_item)| *known < indent || *known == indent && !is_item);
             let list = self.open.last().map(|(_, path, _)| path.clone()).unwrap_or_default();
