@@ -464,21 +464,6 @@ fn lods_without_normals_are_those_of_the_positions() {
             assert!(*count > 0 && *count <= target + target / 10, "{counts:?} of {full}");
         }
     }
-    // UVs and joints that change from vertex to vertex do not keep an LOD from its target.
-    let mut noisy = sphere(24, 12);
-    for (n, uv) in noisy.uvs.iter_mut().enumerate() {
-        *uv = [(n * 7 % 11) as f32, (n * 5 % 13) as f32];
-    }
-    let joints: Vec<[u16; 4]> = (0..noisy.positions.len()).map(|n| [(n * 3 % 17) as u16, 0, 0, 0]).collect();
-    let weights = vec![[1.0, 0.0, 0.0, 0.0]; joints.len()];
-    let skin = [InfluenceSet { joints: &joints, weights: &weights }];
-    let given = MeshInput { normals: None, skin: &skin, ..input(&noisy) };
-    let output = process(given, &MeshOptions::default()).unwrap();
-    assert_valid(&output);
-    for (level, lod) in output.lods.iter().enumerate() {
-        let (count, target) = (lod.indices.len() / 3, (noisy.indices.len() / 3) >> (level + 1));
-        assert!(count > 0 && count <= target + target / 10, "{count} of {target}");
-    }
     // As many as the simplification of the same mesh without any normals reaches.
     let sample = sphere(24, 12);
     let plain = MeshOptions { normals: false, ..MeshOptions::default() };
