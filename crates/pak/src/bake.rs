@@ -15,6 +15,7 @@ mod link;
 mod mesh_slots;
 mod payload;
 mod plan;
+mod schema;
 mod sink;
 mod sources;
 mod staging;
@@ -23,6 +24,7 @@ mod up_to_date;
 
 pub use build_script::build_script;
 pub use dev_pak::{DevPak, Loose, WatchEvent};
+pub use schema::json_schema;
 pub use sources::SourceAnimation;
 
 use crate::PakBuf;

@@ -14,3 +14,4 @@ mod mistakes;
 mod project;
 mod rebake;
 mod scenes;
+mod schema;

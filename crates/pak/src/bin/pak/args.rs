@@ -104,6 +104,8 @@ pub(super) enum Command {
         #[arg(long)]
         rust: bool,
     },
+    /// Print the JSON Schema of content files and descriptions, for editors and validators
+    Schema,
     #[command(flatten)]
     Manual(Manual),
 }

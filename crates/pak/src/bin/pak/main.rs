@@ -12,7 +12,7 @@ use ::pak::PakBuf;
 use args::{Cli, Command};
 use clap::CommandFactory;
 use kiln_cli::diagnostics::parse_arguments;
-use kiln_cli::reporter::Reporter;
+use kiln_cli::reporter::{OK, Reporter};
 use kiln_engine::{Code, Diag};
 use std::path::Path;
 use std::process::ExitCode;
@@ -44,6 +44,10 @@ fn dispatch(reporter: &Reporter, command: Command) -> Result<u8, Diag> {
         Command::Verify { pak } => inspect::verify(reporter, &pak),
         Command::Diff { old, new } => diff::diff(reporter, &old, &new),
         Command::Keys { pak, rust } => keys::keys(reporter, &pak, rust),
+        Command::Schema => {
+            reporter.out().line(::pak::bake::json_schema().pretty().trim_end());
+            Ok(OK)
+        }
         Command::Manual(manual) => manual.run(reporter, Cli::command()),
     }
 }
