@@ -115,7 +115,10 @@ pub(crate) fn check_texels(image: &Image) -> Option<Diag> {
     let normals = values.iter().filter(|texel| is_normal(texel)).count();
     // A constant image is a placeholder as likely as it is a flat normal map.
     let varies = values.iter().any(|texel| texel != &values[0]);
-    let flagged = varies && values.len() >= 16 && normals * 100 >= values.len() * 98;
+    // Normals point away from the surface in all directions; grey texels are unit vectors by chance.
+    let mean = |c: usize| values.iter().map(|texel| texel[c]).sum::<f32>() / values.len() as f32;
+    let is_centred = mean(0).abs() < 0.25 && mean(1).abs() < 0.25;
+    let flagged = varies && is_centred && values.len() >= 16 && normals * 100 >= values.len() * 98;
     flagged.then(|| {
         let message = "the texels are those of a normal map, and the image is compiled as sRGB colour";
         warning(message.to_owned(), "normal")

@@ -94,10 +94,10 @@ fn globs_without_a_match_and_stray_files_are_warnings() {
     p.write("assetc.yaml", "pack: true\n");
     let stderr = p.run(&[]).expect(0).stderr;
     for expected in [
-        "warning[config-glob-unmatched]: assetc.yml:1:24: the glob \"wip\" of exclude matches no source",
+        "warning[config-glob-unmatched]: assetc.yml:1:23: the glob \"wip\" of exclude matches no source",
         "warning[config-glob-unmatched]: assetc.yml:2:8: the glob \"*.json\" of embed matches no source",
-        "warning[config-glob-unmatched]: assetc.yml:5:14: the glob \"UI/*\" of default.rules[0].match matches no source (a glob matches the whole path",
-        "warning[config-glob-unmatched]: assetc.yml:7:14: the glob \"ui/[ab].png\" of default.rules[1].match matches no source ('[', ']'",
+        "warning[config-glob-unmatched]: assetc.yml:5:14: the glob \"UI/*\" of default.rules[0].match matches no source\n  hint: a glob matches the whole path",
+        "warning[config-glob-unmatched]: assetc.yml:7:14: the glob \"ui/[ab].png\" of default.rules[1].match matches no source\n  hint: '[', ']'",
         "warning[config-glob-syntax]: assetc.yml:11:14: '**' in the glob \"ui/**\" of default.rules[3].match means the same as '*'",
         "warning[config-stray-file]: assetc.yaml: the file is not read: the configuration file is named assetc.yml",
     ] {
