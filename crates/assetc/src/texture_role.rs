@@ -117,7 +117,8 @@ pub(crate) fn check_texels(image: &Image) -> Option<Diag> {
     let varies = values.iter().any(|texel| texel != &values[0]);
     // Normals point away from the surface in all directions; grey texels are unit vectors by chance.
     let mean = |c: usize| values.iter().map(|texel| texel[c]).sum::<f32>() / values.len() as f32;
-    let is_centred = mean(0).abs() < 0.25 && mean(1).abs() < 0.25;
+    // The components of such a grey are 0.58.
+    let is_centred = mean(0).abs() < 0.4 && mean(1).abs() < 0.4;
     let flagged = varies && is_centred && values.len() >= 16 && normals * 100 >= values.len() * 98;
     flagged.then(|| {
         let message = "the texels are those of a normal map, and the image is compiled as sRGB colour";

@@ -21,6 +21,11 @@ fn recipe_sessions_match() {
 }
 
 #[test]
+fn one_file_sessions_match() {
+    session::check("docs/guide/one-file.md", "assetc", env!("CARGO_BIN_EXE_assetc"));
+}
+
+#[test]
 fn report_sessions_match() {
     session::check("docs/guide/report.md", "assetc", env!("CARGO_BIN_EXE_assetc"));
 }

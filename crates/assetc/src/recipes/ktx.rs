@@ -2,7 +2,7 @@
 
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::cache_check::is_texture;
-use crate::config::{self, Depth, Settings};
+use crate::config::{self, ChannelMap, Depth, Settings};
 use crate::recipe::suffix;
 use crate::texture_role::check_texels;
 use kiln_engine::{ActionContext, Code, Diag, Hash, Limits, RelPath, SharedResult, SourceTree, WorkKey};
@@ -83,26 +83,31 @@ pub(crate) fn image_artifact(
         wanted.as_bytes(),
         extension.as_bytes(),
         &hash.0,
-        &[is_source.into(), checked_for_normals.into()],
+        // Without a swizzle, models share the texture of an image that is a source of its own.
+        &[(is_source && settings.texture.swizzle != ChannelMap::default()).into()],
     ];
     let (limits, admission) = (*cx.inputs.limits(), cx.inputs.admission());
     let wanted = kiln_texture::Settings { deadline: cx.inputs.deadline(), ..texture_settings(settings) };
     let metadata = FileMetadata::texture(output, colorspace(mode));
     let accept = |bytes: &[u8]| is_texture(bytes, colorspace(mode));
-    cx.shared_artifact(output, metadata, WorkKey::of(fields), accept, || {
-        let needed = needed(bytes, &extension, &limits, |image| memory_of(image, 1, false, &wanted))?;
-        let _reserved = admission.reserve(needed);
-        let mut imported = image::import(bytes, &extension, &limits)?;
-        if checked_for_normals {
-            imported.warnings.extend(check_texels(&imported.value));
-        }
-        let image = rearranged(imported.value, mode, settings, is_source);
-        let mut wanted = wanted;
-        imported.warnings.extend(choose_depth(&image, mode, settings, &mut wanted));
-        let encoded = kiln_texture::encode_2d(image, mode, &wanted);
-        let encoded = encoded.map_err(|error| failed(error, &limits))?;
-        Ok(SharedResult::new(lay_out(&encoded)?, imported.warnings))
-    })
+    let (artifact, mut warnings) =
+        cx.shared_artifact(output, metadata, WorkKey::of(fields), accept, || {
+            let needed = needed(bytes, &extension, &limits, |image| memory_of(image, 1, false, &wanted))?;
+            let _reserved = admission.reserve(needed);
+            let mut imported = image::import(bytes, &extension, &limits)?;
+            if mode == Mode::Color {
+                imported.warnings.extend(check_texels(&imported.value));
+            }
+            let image = rearranged(imported.value, mode, settings, is_source);
+            let mut wanted = wanted;
+            imported.warnings.extend(choose_depth(&image, mode, settings, &mut wanted));
+            let encoded = kiln_texture::encode_2d(image, mode, &wanted);
+            let encoded = encoded.map_err(|error| failed(error, &limits))?;
+            Ok(SharedResult::new(lay_out(&encoded)?, imported.warnings))
+        })?;
+    // The result is shared with users for whom the content of the image is known.
+    warnings.retain(|warning| checked_for_normals || warning.code != Code::TextureRole);
+    Ok((artifact, warnings))
 }
 
 /// Returns the image with `texture.swizzle`, if it is a source of its own, and with `texture.flip_green`, if it is a normal

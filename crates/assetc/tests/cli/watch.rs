@@ -415,8 +415,13 @@ fn ctrl_c_stops_during_a_build() {
     // All files are complete and equal to those of the finished build.
     let mut there = BTreeMap::new();
     collect(&p.path("runtime"), "", &mut there);
-    p.run(&["check"]).expect(0);
+    let checked = p.run(&["check"]).expect(1).stdout;
+    assert!(
+        checked.contains("the last build was interrupted") && checked.contains("1 problem found"),
+        "{checked}"
+    );
     p.run(&[]).expect(0);
+    p.run(&["check"]).expect(0);
     watching.wait_for_clean_build();
     let all = p.tree("runtime");
     // Only a build that exceeds the grace period leaves temporary files, which the next build removes.

@@ -42,13 +42,16 @@ pub(super) fn line(run: &Snapshot<'_>, columns: usize) -> String {
         let bar = if bar == 0 { 0 } else { bar + 1 };
         bar + width(&parts.join(", ")) + rest <= columns
     };
+    // The count and the failures matter more than the bar.
+    let essential = if run.failed > 0 { 2 } else { 1 };
     let (mut bar_width, mut name) = (BAR, if run.running.is_empty() { 0 } else { NAME });
     while !fits(&parts, bar_width, name) {
         match () {
             () if bar_width > SHORT_BAR => bar_width = SHORT_BAR,
             () if name > 0 => name = 0,
-            () if parts.len() > 1 => _ = parts.pop(),
+            () if parts.len() > essential => _ = parts.pop(),
             () if bar_width > 0 => bar_width = 0,
+            () if parts.len() > 1 => _ = parts.pop(),
             () => break,
         }
     }

@@ -82,6 +82,8 @@ fn describe_facts_and_dump_match_document() {
         ("meshlets", 2),
         ("submeshes", 2),
         ("materials", 1),
+        // VTXS, SKIN, IDXS, LODI and the four chunks of meshlets.
+        ("gpu_bytes", 140 + 120 + 18 + 12 + 32 + 28 + 9 + 64),
     ];
     assert_eq!(totals, expected);
     let mut dump = String::new();

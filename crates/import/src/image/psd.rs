@@ -64,7 +64,10 @@ pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
     let what = format_args!("the channels and texels of {width}x{height} pixels");
     limits.check_memory(size as u64 + (plane as u64) * used as u64, what)?;
     let planes = match compression {
-        0 => data.get(..plane * used).ok_or_else(incomplete)?.to_vec(),
+        0 => {
+            let all = plane.checked_mul(channels as usize).and_then(|len| data.get(..len));
+            all.ok_or_else(incomplete)?[..plane * used].to_vec()
+        }
         1 => unpack(data, height as usize * channels as usize, height as usize * used, row, large)?,
         _ => return Err(unsupported("a Photoshop composite with ZIP compression", "export it as PNG")),
     };

@@ -119,6 +119,9 @@ def authoring():
     opaque.save("dxt1.dds", pixel_format="DXT1")
     large.save("dxt5.dds", pixel_format="DXT5")
     opaque.convert("RGB").save("bc5.dds", pixel_format="BC5")
+    for name in ["dxt1", "dxt5", "bc5"]:
+        with open(name + ".rgba", "wb") as decoded:
+            decoded.write(Image.open(name + ".dds").convert("RGBA").tobytes())
     large.save("rgba.dds")
     opaque.convert("RGB").save("rgb.dds")
 

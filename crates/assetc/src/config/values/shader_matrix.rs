@@ -1,8 +1,8 @@
 //! Settings of shaders that are lists: include directories, and the matrix of permutations.
 
-use super::Value;
+use super::{Value, any_of};
 use kiln_config::yaml::Scalar;
-use kiln_engine::RelPath;
+use kiln_engine::{Json, RelPath};
 use std::collections::BTreeMap;
 
 /// The largest number of permutations of one shader folder.
@@ -48,6 +48,11 @@ impl Value for IncludeDirs {
 
     fn accepts() -> String {
         "a list of directories below the input directory".into()
+    }
+
+    fn schema() -> Json {
+        let text = || Json::object([("type", "string".into())]);
+        any_of([text(), Json::object([("type", "array".into()), ("items", text())])])
     }
 }
 

@@ -8,6 +8,7 @@ use super::incremental_vs_clean::Fixture;
 use super::project::{BuildResult, Project};
 use super::{Setup, Suite};
 use crate::random::Random;
+use kiln_format::hman::HmanView;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -155,14 +156,15 @@ impl Model<'_> {
         expected: &BTreeMap<String, Vec<u8>>,
         fresh: &BuildResult,
     ) -> Result<(), String> {
-        for (path, bytes) in expected {
+        for (path, bytes) in expected.iter().filter(|(path, _)| *path != MANIFEST || fresh.failed.is_empty())
+        {
             match after.get(path) {
                 None => return Err(format!("{path} is missing")),
                 Some(found) if found != bytes => return Err(format!("{path} has different content")),
                 Some(_) => {}
             }
         }
-        // A failed source keeps its old output if the journal knows it, and the manifest stays unchanged.
+        // A failed source keeps its old output and its rows in the manifest if the journal knows it.
         let failed: Vec<(String, &String)> =
             fresh.failed.iter().map(|source| (output_of(source), source)).collect();
         for (path, _) in failed.iter().filter(|(path, source)| self.owners.get(path) == Some(source)) {
@@ -170,12 +172,20 @@ impl Model<'_> {
                 return Err(format!("{path} of a failed source has changed"));
             }
         }
-        if !failed.is_empty() && after.get(MANIFEST) != before.get(MANIFEST) {
-            return Err("the manifest was written although a source failed".into());
+        if !failed.is_empty() {
+            let [old, new, clean] = [before, after, expected].map(|tree| rows(tree.get(MANIFEST)));
+            if let Some(path) = clean.keys().find(|path| new.get(*path) != clean.get(*path)) {
+                return Err(format!("the manifest lacks the row of {path}, or it differs"));
+            }
+            for (path, row) in new.iter().filter(|(path, _)| !clean.contains_key(*path)) {
+                let kept = failed.iter().any(|(output, _)| output == path) && after.contains_key(path);
+                if !kept || old.get(path) != Some(row) {
+                    return Err(format!("the manifest has a row of {path}, which no source has written"));
+                }
+            }
         }
         for (path, bytes) in after.iter().filter(|(path, _)| !expected.contains_key(*path)) {
-            let kept =
-                failed.iter().any(|(output, _)| output == path) || (path == MANIFEST && !failed.is_empty());
+            let kept = failed.iter().any(|(output, _)| output == path);
             if !kept || before.get(path) != Some(bytes) {
                 return Err(format!("{path} is not part of a clean build"));
             }
@@ -198,6 +208,13 @@ impl Model<'_> {
         self.journal_lost = false;
         self.idle = true;
     }
+}
+
+/// Returns the rows of a manifest by path; none if there is no manifest.
+fn rows(manifest: Option<&Vec<u8>>) -> BTreeMap<String, (u64, u8, u8)> {
+    let view = manifest.map(|bytes| HmanView::read(bytes).expect("the build writes valid manifests"));
+    let entries = view.iter().flat_map(HmanView::entries);
+    entries.map(|e| (e.path.to_owned(), (e.hash, e.kind as u8, e.colorspace as u8))).collect()
 }
 
 /// Copies a tree, symbolic links included.
