@@ -465,7 +465,7 @@ fn verbose_builds_repeat_warnings() {
     let ran = p.run(&[]).expect(0);
     assert!(ran.stderr.contains(reported), "{ran:?}");
     let ran = p.run(&[]).expect(0);
-    assert!(ran.stderr.is_empty() && ran.stdout.contains("1 cached warning (-v shows them)"), "{ran:?}");
+    assert!(ran.stderr.is_empty() && ran.stdout.contains("1 cached warning (-v shows it)"), "{ran:?}");
     let ran = p.run(&["-v"]).expect(0);
     assert!(ran.stderr.contains(reported), "{ran:?}");
     assert_eq!(p.run(&["-q"]).expect(0).stderr, "");

@@ -23,6 +23,7 @@ impl Half {
         f32::from_bits((u32::from(self.0) + (112 << 10)) << 13)
     }
 
+    #[cfg(feature = "tools")]
     pub(super) fn stored(self) -> u16 {
         if self == Half::ONE { 0 } else { self.0 }
     }

@@ -189,7 +189,8 @@ pub(super) fn summary(
     };
     let warnings = match cached_warnings(session, report) {
         n if n > 0 && !session.reporter.repeats_cached_warnings() => {
-            format!(", {} (-v shows them)", render::count(n, "cached warning", "cached warnings"))
+            let them = if n == 1 { "it" } else { "them" };
+            format!(", {} (-v shows {them})", render::count(n, "cached warning", "cached warnings"))
         }
         _ => String::new(),
     };

@@ -52,7 +52,8 @@ impl Value for IncludeDirs {
 
     fn schema() -> Json {
         let text = || Json::object([("type", "string".into())]);
-        any_of([text(), Json::object([("type", "array".into()), ("items", text())])])
+        let number = Json::object([("type", "number".into())]);
+        any_of([text(), number, Json::object([("type", "array".into()), ("items", text())])])
     }
 }
 
@@ -127,6 +128,11 @@ impl Value for Variants {
 
     fn accepts() -> String {
         "a map from macro names to lists of values".into()
+    }
+
+    fn schema() -> Json {
+        let of_type = |name: &str| Json::object([("type", name.into())]);
+        any_of([of_type("string"), of_type("object")])
     }
 }
 
