@@ -124,6 +124,11 @@ fn unpack(data: &[u8], stored: usize, rows: usize, row: usize, large: bool) -> R
     if (rows as u64) * (row as u64) / MAX_RUN > packed.len() as u64 {
         return Err(incomplete());
     }
+    let width = if large { 4 } else { 2 };
+    let length = |count: &[u8]| count.iter().fold(0u64, |length, byte| length << 8 | u64::from(*byte));
+    if counts.chunks_exact(width).map(length).sum::<u64>() > packed.len() as u64 {
+        return Err(incomplete());
+    }
     let mut out = Vec::with_capacity(rows * row);
     let mut at = 0;
     for index in 0..rows {
