@@ -4,6 +4,7 @@ use super::files::{self, Files};
 use super::tool::{self, Ran, Tools};
 use crate::file_contents::{png, random_image};
 use crate::random::Random;
+use kiln_format::hman::{self, HmanView};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -101,6 +102,8 @@ impl Sample {
         for (path, bytes) in self.outputs(dir) {
             let hidden = is_temporary(&path) || is_private(&path);
             let known = self.expected.iter().any(|expected| expected.get(&path) == Some(&bytes));
+            // The manifest of a build with failures lists fewer files.
+            let known = known || (path.ends_with(hman::PATH) && HmanView::read(&bytes).is_ok());
             assert!(hidden || known, "{path} is partially written: {} bytes", bytes.len());
         }
     }

@@ -385,14 +385,17 @@ fn texts(all: &mut Vec<Bomb>) {
     ];
     for (what, text) in nested {
         all.push(bake(&format!("content file of {what}"), move || one("pak.toml", text())));
-        all.push(bake(&format!("description of {what}"), move || {
+        let mut description = bake(&format!("description of {what}"), move || {
             let mut files = content("x.toml");
             files.insert(
                 "x.toml".into(),
                 text().replace("[content]", "[material]").replace("content.", "material.").into_bytes(),
             );
             files
-        }));
+        });
+        // Unknown fields of a description are ignored with a warning.
+        description.rejected = !text().contains("content.group");
+        all.push(description);
     }
     all.push(bake("scene of a million references", || {
         let mut files = content("x.toml");
