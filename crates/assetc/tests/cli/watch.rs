@@ -415,10 +415,12 @@ fn ctrl_c_stops_during_a_build() {
     // All files are complete and equal to those of the finished build.
     let mut there = BTreeMap::new();
     collect(&p.path("runtime"), "", &mut there);
-    let checked = p.run(&["check"]).expect(1).stdout;
+    // Unless the build finished before the signal arrived, `check` knows that outputs are missing.
+    let checked = p.run(&["check"]);
+    let says = |text: &str| checked.stdout.contains(text);
     assert!(
-        checked.contains("the last build was interrupted") && checked.contains("1 problem found"),
-        "{checked}"
+        checked.code == 0 || says("the last build was interrupted") && says("1 problem found"),
+        "{checked:?}"
     );
     p.run(&[]).expect(0);
     p.run(&["check"]).expect(0);
