@@ -38,6 +38,7 @@ mod report;
 mod server;
 mod shader_attacks;
 #[cfg(feature = "glsl")]
+mod shader_modules;
 mod shaders;
 mod single_files;
 mod source_selection;
