@@ -18,6 +18,11 @@ use tonic_prost::ProstCodec;
 /// The longest part of a server message that is repeated, in characters.
 const MAX_MESSAGE_CHARS: usize = 120;
 
+/// The delays before the first and before the last retry of a call that an overloaded server rejects; they double. Together
+/// they are shorter than the default stall deadline, so that the last rejection is what the user sees.
+const RETRY_DELAYS: std::ops::RangeInclusive<Duration> =
+    Duration::from_millis(25)..=Duration::from_millis(400);
+
 /// A gRPC channel with its runtime thread.
 pub(super) struct Server {
     runtime: Runtime,
@@ -77,16 +82,17 @@ impl Server {
         budget: DeadlineBudget,
     ) -> Result<Option<A>, Fault>
     where
-        Q: Message + 'static,
+        Q: Message + Clone + 'static,
         A: Message + Default + 'static,
     {
-        self.within(budget, async {
+        let call = async || {
             let mut grpc = self.grpc().await?;
-            let request = self.request(message);
+            let request = self.request(message.clone());
             grpc.unary(request, PathAndQuery::from_static(path), ProstCodec::<Q, A>::default())
                 .await
                 .map(|a| a.into_inner())
-        })
+        };
+        self.within(budget, retried(call))
     }
 
     /// Makes a client-streaming call.
@@ -119,16 +125,16 @@ impl Server {
         mut take: impl FnMut(A) -> Result<usize, Fault>,
     ) -> Result<Option<()>, Fault>
     where
-        Q: Message + 'static,
+        Q: Message + Clone + 'static,
         A: Message + Default + 'static,
     {
         let call = async {
-            let start = async {
+            let start = async || {
                 let mut grpc = self.grpc().await?;
-                let codec = ProstCodec::<Q, A>::default();
-                grpc.server_streaming(self.request(message), PathAndQuery::from_static(path), codec).await
+                let (request, codec) = (self.request(message.clone()), ProstCodec::<Q, A>::default());
+                grpc.server_streaming(request, PathAndQuery::from_static(path), codec).await
             };
-            let mut responses = match in_time(&mut budget, start).await? {
+            let mut responses = match in_time(&mut budget, retried(start)).await? {
                 Some(started) => started.into_inner(),
                 None => return Ok(None),
             };
@@ -179,6 +185,20 @@ async fn in_time<A>(
     }
 }
 
+/// Makes a call again while the server rejects it with `RESOURCE_EXHAUSTED`, the counterpart of the HTTP status 429.
+async fn retried<A>(mut call: impl AsyncFnMut() -> Result<A, Status>) -> Result<A, Status> {
+    let mut delay = *RETRY_DELAYS.start();
+    loop {
+        match call().await {
+            Err(status) if status.code() == Code::ResourceExhausted && RETRY_DELAYS.contains(&delay) => {
+                tokio::time::sleep(delay).await;
+                delay *= 2;
+            }
+            result => return result,
+        }
+    }
+}
+
 /// Converts a gRPC status to a failure; `None` if the object does not exist.
 pub(super) fn fault(status: &Status) -> Option<Fault> {
     let message =
@@ -210,4 +230,28 @@ fn cause(status: &Status) -> String {
 /// Converts an iterator to a stream; each message is made when it is sent.
 pub(super) fn messages<Q>(items: impl Iterator<Item = Q>) -> impl Stream<Item = Q> {
     tokio_stream::iter(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs calls whose first `rejections` results are the status `code`; returns the result and the number of calls.
+    fn calls(code: Code, rejections: usize) -> (Result<&'static str, Code>, usize) {
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        let mut made = 0;
+        let result = runtime.block_on(retried(async || {
+            made += 1;
+            if made > rejections { Ok("response") } else { Err(Status::new(code, "rejected")) }
+        }));
+        (result.map_err(|status| status.code()), made)
+    }
+
+    #[test]
+    fn retries_what_an_overloaded_server_rejects() {
+        assert_eq!(calls(Code::ResourceExhausted, 0), (Ok("response"), 1));
+        assert_eq!(calls(Code::ResourceExhausted, 3), (Ok("response"), 4));
+        assert_eq!(calls(Code::ResourceExhausted, 100), (Err(Code::ResourceExhausted), 6));
+        assert_eq!(calls(Code::PermissionDenied, 1), (Err(Code::PermissionDenied), 1));
+    }
 }
