@@ -8,6 +8,8 @@ mod hdr;
 mod lut;
 pub(crate) mod material;
 mod mesh;
+mod packed_texture;
+pub(crate) mod packing;
 mod precompressed;
 mod shader;
 mod texture;
@@ -26,6 +28,7 @@ use kiln_texture::Mode;
 use lut::Lut;
 use material::Material;
 use mesh::Mesh;
+use packed_texture::PackedTexture;
 use precompressed::Precompressed;
 use shader::Shader;
 use texture::Texture;
@@ -46,6 +49,7 @@ pub(crate) static RECIPES: &[&dyn Recipe] = &[
     &Texture(Mode::Normal),
     &Texture(Mode::Grayscale),
     &Texture(Mode::Color),
+    &PackedTexture,
     &Precompressed,
     &Embed,
 ];
@@ -120,6 +124,7 @@ mod tests {
             false => assert_eq!(claimed("a.FBX"), None),
         }
         check("brick.mat", "material", "brick.hmat");
+        check("a/wall_orm.TEX", "packed-texture", "a/wall_orm.ktx2");
         check("a/Lamp.hdr", "light", "a/Lamp.ktx2");
         check("lamp.EXR", "light", "lamp.ktx2");
         check("sky/dusk.env.hdr", "environment", "sky/dusk.env.ktx2");

@@ -21,3 +21,8 @@ pub fn assetc_yml() -> Json {
 pub fn mat() -> Json {
     recipes::material::json_schema()
 }
+
+/// Returns the JSON Schema of `.tex` files.
+pub fn tex() -> Json {
+    recipes::packing::json_schema()
+}

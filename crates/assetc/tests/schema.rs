@@ -69,9 +69,11 @@ fn files(is_wanted: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
 
 #[test]
 fn published_schemas_are_up_to_date() {
-    for (file, schema) in
-        [("assetc.schema.json", assetc::schema::assetc_yml()), ("mat.schema.json", assetc::schema::mat())]
-    {
+    for (file, schema) in [
+        ("assetc.schema.json", assetc::schema::assetc_yml()),
+        ("mat.schema.json", assetc::schema::mat()),
+        ("tex.schema.json", assetc::schema::tex()),
+    ] {
         let path = root().join("docs/schema").join(file);
         if std::env::var_os("KILN_UPDATE_DOCS").is_some() {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -105,6 +107,16 @@ fn examples_of_materials_are_valid() {
     let materials = files(&|path| path.extension().is_some_and(|extension| extension == "mat"));
     assert!(!materials.is_empty());
     texts.extend(materials.iter().map(|path| fs::read_to_string(path).unwrap()));
+    for text in texts {
+        json_schema::assert_valid(&schema, &parse(&text));
+    }
+}
+
+#[test]
+fn examples_of_texture_descriptions_are_valid() {
+    let schema = schema(&assetc::schema::tex());
+    let texts = examples("docs/reference/config/tex.md");
+    assert!(texts.len() >= 2);
     for text in texts {
         json_schema::assert_valid(&schema, &parse(&text));
     }

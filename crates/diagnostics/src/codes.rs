@@ -253,6 +253,13 @@ codes! {
         MatKey = "mat-key", Error, "Unknown key in a `.mat`; the hint has the nearest known key.";
         MatValue = "mat-value", Error, "A value of a `.mat` has the wrong type or is out of range, or the file defines no material.";
         MatTexture = "mat-texture", Error, "An image that a `.mat` references is not in the input directory; give its path relative to the file, or from the root with a leading slash.";
+        TexSyntax = "tex-syntax", Error, "The `.tex` is not valid YAML or not UTF-8; the message has the line and column.";
+        ChannelKey = "channel-key", Error, "Unknown key in a texture description, in a `.tex` or in a slot of a `.mat`; the hint has the nearest known key.";
+        ChannelValue = "channel-value", Error, "A value of a texture description has the wrong type or is out of range, or no channel has an image.";
+        ChannelImage = "channel-image", Error, "An image that a texture description references is not in the input directory or cannot be decoded; give its path relative to the file, or from the root with a leading slash.";
+        ChannelSize = "channel-size", Error, "The images of a packed texture have different aspect ratios; export them with one aspect ratio.";
+        ChannelResized = "channel-resized", Warning, "An image of a packed texture is smaller than the largest one and was resized with a bilinear filter; export all images in one size.";
+        ChannelAmbiguous = "channel-ambiguous", Warning, "A colour image is used for one channel without `channel`, and its red channel was taken; name the channel.";
         Material = "material", Error, "The material table cannot be written; the message has the reason.";
         MaterialConflict = "material-conflict", Warning, "Two materials of a model have the same reference, so engines cannot distinguish them; rename one.";
         TextureConflict = "texture-conflict", Warning, "An image is used both as colour (sRGB) and as data (linear); the first use decides, unless `texture.conflict` is `split`.";

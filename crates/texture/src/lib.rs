@@ -35,6 +35,7 @@
 //! ```
 
 mod channel_map;
+mod channel_packing;
 mod coverage;
 mod cube;
 mod decode;
@@ -66,6 +67,7 @@ use swizzle::Swizzle;
 use wrapped_plane::WrappedPlane;
 
 pub use channel_map::{ChannelMap, flip_green};
+pub use channel_packing::{ChannelPlane, PackedChannel, pack_channels};
 pub use decode::{DecodeError, DecodedImage, DecodedTexels, decode_level, inflate_level};
 pub use environment::{EnvironmentSettings, encode_environment};
 pub use hdr::encode_hdr;

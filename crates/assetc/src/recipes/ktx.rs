@@ -98,16 +98,29 @@ pub(crate) fn image_artifact(
             if mode == Mode::Color {
                 imported.warnings.extend(check_texels(&imported.value));
             }
-            let image = rearranged(imported.value, mode, settings, is_source);
-            let mut wanted = wanted;
-            imported.warnings.extend(choose_depth(&image, mode, settings, &mut wanted));
-            let encoded = kiln_texture::encode_2d(image, mode, &wanted);
-            let encoded = encoded.map_err(|error| failed(error, &limits))?;
-            Ok(SharedResult::new(lay_out(&encoded)?, imported.warnings))
+            let image =
+                if is_source { settings.texture.swizzle.apply(imported.value) } else { imported.value };
+            let bytes = encode_image(image, mode, settings, wanted, &limits, &mut imported.warnings)?;
+            Ok(SharedResult::new(bytes, imported.warnings))
         })?;
     // The result is shared with users for whom the content of the image is known.
     warnings.retain(|warning| checked_for_normals || warning.code != Code::TextureRole);
     Ok((artifact, warnings))
+}
+
+/// Encodes an image whose channels are in place as a KTX2 file; adds the warning about its depth.
+pub(crate) fn encode_image(
+    image: Image,
+    mode: Mode,
+    settings: &Settings,
+    mut wanted: kiln_texture::Settings,
+    limits: &Limits,
+    warnings: &mut Vec<Diag>,
+) -> Result<Vec<u8>, Diag> {
+    let image = rearranged(image, mode, settings, false);
+    warnings.extend(choose_depth(&image, mode, settings, &mut wanted));
+    let encoded = kiln_texture::encode_2d(image, mode, &wanted).map_err(|error| failed(error, limits))?;
+    lay_out(&encoded)
 }
 
 /// Returns the image with `texture.swizzle`, if it is a source of its own, and with `texture.flip_green`, if it is a normal

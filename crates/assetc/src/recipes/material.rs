@@ -2,13 +2,17 @@
 //!
 //! An image that is compiled as a source in the mode that its slot needs is referenced at its own path. Any other image,
 //! such as a packed occlusion-roughness-metallic map, which as a source would be compiled as colour, becomes a texture
-//! beside the table. Either way the manifest lists the texture.
+//! beside the table; so does a texture description in place of a path, whose channels come from several images. Either way
+//! the manifest lists the texture.
 
 mod json_schema;
 mod schema;
 
 use super::ktx::{self, EncodedImage, colorspace, is_mode_name, mode_name};
 use super::mesh::materials::{mode_of, row, with_ending};
+use super::packed_texture::PackedTexture;
+use super::packing::description::{self, Description};
+use super::packing::{self, Packing, resolve};
 use super::texture::Texture;
 use crate::artifact::{FileArtifact, FileMetadata, TextureReference};
 use crate::config::ChannelMap;
@@ -64,6 +68,11 @@ impl Recipe for Material {
     }
 
     fn refers_to(&self, input: &RelPath, texture: &TextureReference, settings: &Settings) -> bool {
+        if is_description(input) {
+            // Its content decides the colour space, which the cache entry does not have.
+            let is_source = settings.roles.settings(input.as_str()).is_some();
+            return is_source && PackedTexture.output(input).as_ref() == Some(&texture.path);
+        }
         compiled_as_source(input, settings)
             .is_some_and(|(mode, path)| path == texture.path && colorspace(mode) == texture.colorspace)
     }
@@ -98,7 +107,7 @@ impl Recipe for Material {
             table.push(row(&one.material, used));
         }
         let bytes = hmat::write(&table).map_err(|error| Diag::new(Code::Material, error.to_string()))?;
-        let Textures { references, mut artifacts } = textures;
+        let Textures { references, mut artifacts, .. } = textures;
         let metadata = FileMetadata { references, ..FileMetadata::of(&output) };
         artifacts.push(cx.artifact(&output, metadata, &bytes)?);
         Ok(artifacts)
@@ -112,10 +121,12 @@ struct Textures {
     references: Vec<TextureReference>,
     /// Textures that are compiled for this table.
     artifacts: Vec<FileArtifact>,
+    /// The origin of each of the artifacts.
+    contents: Vec<Content>,
 }
 
 impl Textures {
-    /// Returns the path of the texture of an image in a mode; encodes the texture unless it was added before or another
+    /// Returns the path of the texture of a slot in a mode; encodes the texture unless it was added before or another
     /// source is compiled to it.
     fn add(
         &mut self,
@@ -126,35 +137,123 @@ impl Textures {
         settings: &Settings,
     ) -> Result<RelPath, Diag> {
         let source = cx.source();
-        let path = resolve(source, &reference.text).map_err(|diag| diag.at(&reference.at))?;
+        let (text, at) = match reference {
+            Reference::File { text, at } => (text, at),
+            Reference::Packed { key, description } => {
+                return self.pack(cx, output, mode, key, (source, description), settings);
+            }
+        };
+        let path = resolve(source, text, Code::MatTexture).map_err(|diag| diag.at(at))?;
         let bytes = cx.inputs.read(&path).map_err(|diag| {
             let message = format!("cannot read the image {path}: {}", diag.message);
             Diag::new(Code::MatTexture, message)
                 .path(source)
-                .at(&reference.at)
+                .at(at)
                 .hint("give the path of an image in the source tree")
         })?;
+        let stem = suffix(&path).map_or(path.file_name(), |s| s.stem.rsplit('/').next().unwrap_or_default());
+        if is_description(&path) {
+            let description = description::parse(&bytes).map_err(|diag| diag.path(&path))?;
+            let compiled = settings.roles.settings(path.as_str()).zip(PackedTexture.output(&path));
+            let compiled = compiled.filter(|(settings, _)| packing::mode_of(&description, settings) == mode);
+            return match compiled {
+                Some((_, made)) => Ok(self.refer(made, mode)),
+                None => self.pack(cx, output, mode, stem, (&path, &description), settings),
+            };
+        }
         if let Some((_, made)) = compiled_as_source(&path, settings).filter(|(compiled, _)| *compiled == mode)
         {
-            let reference = TextureReference { path: made.clone(), colorspace: colorspace(mode) };
-            if !self.references.contains(&reference) {
-                self.references.push(reference);
-            }
+            return Ok(self.refer(made, mode));
+        }
+        let content = Content::Image(path.clone(), mode);
+        if let Some(made) = self.made(&content) {
             return Ok(made);
         }
-        let folder = output.as_str().strip_suffix(".hmat").unwrap_or(output.as_str());
-        let stem = suffix(&path).map_or(path.file_name(), |s| s.stem.rsplit('/').next().unwrap_or_default());
-        let made = with_ending(folder, &format!("/{stem}_{}.ktx2", mode_name(mode)))?;
-        if !self.artifacts.iter().any(|artifact| artifact.name == made) {
-            let image = EncodedImage::file(cx, &path, &bytes);
-            let texture = ktx::image_artifact(cx, &made, image, mode, settings);
-            let (mut texture, warnings) = texture.map_err(|d| d.path(&path))?;
-            warnings.into_iter().for_each(|warning| cx.warn(warning.path(&path)));
-            texture.metadata = texture.metadata.listed();
-            self.artifacts.push(texture);
-        }
-        Ok(made)
+        let made = self.unused_name(output, stem, mode)?;
+        let image = EncodedImage::file(cx, &path, &bytes);
+        let (texture, warnings) =
+            ktx::image_artifact(cx, &made, image, mode, settings).map_err(|d| d.path(&path))?;
+        warnings.into_iter().for_each(|warning| cx.warn(warning.path(&path)));
+        Ok(self.push(content, texture))
     }
+
+    /// Returns the path of a texture that is packed from the channels of a description in `file`.
+    fn pack(
+        &mut self,
+        cx: &mut ActionContext<'_>,
+        output: &RelPath,
+        mode: Mode,
+        stem: &str,
+        (file, description): (&RelPath, &Description),
+        settings: &Settings,
+    ) -> Result<RelPath, Diag> {
+        let (packing, images) = Packing::read(cx, file, description)?;
+        let content = Content::Packed(packing.clone(), mode);
+        if let Some(made) = self.made(&content) {
+            return Ok(made);
+        }
+        let made = self.unused_name(output, stem, mode)?;
+        let texture = packing.artifact(cx, &images, &made, mode, settings)?;
+        Ok(self.push(content, texture))
+    }
+
+    /// Refers to the texture of another source.
+    fn refer(&mut self, made: RelPath, mode: Mode) -> RelPath {
+        let reference = TextureReference { path: made.clone(), colorspace: colorspace(mode) };
+        if !self.references.contains(&reference) {
+            self.references.push(reference);
+        }
+        made
+    }
+
+    /// Returns the path of a texture of this table with the same content.
+    fn made(&self, content: &Content) -> Option<RelPath> {
+        let same = self.contents.iter().position(|known| known == content)?;
+        Some(self.artifacts[same].name.clone())
+    }
+
+    /// Returns a path in the folder of the table that no other texture has: `brick/orm_linear.ktx2`, and
+    /// `brick/orm_2_linear.ktx2` for another image with the same name.
+    fn unused_name(&self, output: &RelPath, stem: &str, mode: Mode) -> Result<RelPath, Diag> {
+        let folder = output.as_str().strip_suffix(".hmat").unwrap_or(output.as_str());
+        let name = |number: usize| {
+            let number = if number == 1 { String::new() } else { format!("_{number}") };
+            with_ending(folder, &format!("/{stem}{number}_{}.ktx2", mode_name(mode)))
+        };
+        let is_used = |path: &RelPath| {
+            let folded = kiln_engine::folded(path);
+            self.artifacts.iter().any(|artifact| kiln_engine::folded(&artifact.name) == folded)
+        };
+        let mut number = 1;
+        loop {
+            match name(number)? {
+                used if is_used(&used) => number += 1,
+                unused => return Ok(unused),
+            }
+        }
+    }
+
+    fn push(&mut self, content: Content, mut texture: FileArtifact) -> RelPath {
+        texture.metadata = texture.metadata.listed();
+        let made = texture.name.clone();
+        self.contents.push(content);
+        self.artifacts.push(texture);
+        made
+    }
+}
+
+/// The origin of a texture that is compiled for a table.
+#[derive(PartialEq)]
+enum Content {
+    /// A whole image.
+    Image(RelPath, Mode),
+    /// Channels of several images.
+    Packed(Packing, Mode),
+}
+
+/// Returns whether a file is a texture description.
+fn is_description(path: &RelPath) -> bool {
+    suffix(path).is_some_and(|suffix| PackedTexture.claims(true, &suffix))
 }
 
 /// Returns the mode in which an image is compiled as a source of its own, and its output. An image in an authoring format
@@ -172,17 +271,4 @@ fn compiled_as_source(image: &RelPath, settings: &Settings) -> Option<(Mode, Rel
 fn is_texture_name(name: &str) -> bool {
     let parts = name.strip_suffix(".ktx2").and_then(|name| name.rsplit_once('_'));
     parts.is_some_and(|(stem, mode)| !stem.is_empty() && !stem.contains('/') && is_mode_name(mode))
-}
-
-/// Resolves the path of an image: relative to the file that names it, or to the source tree if it starts with a slash.
-fn resolve(source: &RelPath, text: &str) -> Result<RelPath, Diag> {
-    let found = match text.strip_prefix('/') {
-        Some(rooted) => RelPath::resolve(None, rooted),
-        None => RelPath::resolve(source.parent().as_ref(), text),
-    };
-    found.map_err(|error| {
-        Diag::new(Code::MatTexture, format!("'{text}' is not a path inside the source tree: {error}")).hint(
-            "give the path of an image relative to this file, or relative to the source tree with a leading /",
-        )
-    })
 }

@@ -1,6 +1,7 @@
 //! Textures of the executable, decoded by independent implementations: the `ktx2` parser for the container, `basisu` for
 //! UASTC (with a Zstandard decoder of its own), `bcdec` for BC7, `zstd` for uncompressed levels.
 
+mod channel_packing;
 mod layers;
 mod precompressed;
 mod read;

@@ -109,8 +109,18 @@ pub(crate) fn assetc_yml(bytes: &[u8]) {
 
 /// Compiles a `.mat` file as a build does.
 pub(crate) fn mat(bytes: &[u8]) {
+    build("a.mat", bytes);
+}
+
+/// Compiles a `.tex` file as a build does.
+pub(crate) fn tex(bytes: &[u8]) {
+    build("a.tex", bytes);
+}
+
+/// Builds a project of one source.
+fn build(name: &str, bytes: &[u8]) {
     let src = Mem::new();
-    src.put("a.mat", bytes);
+    src.put(name, bytes);
     let resolver = Config::built_in(Path::new("project")).resolver(None);
     let (tree, tools) = (src.walk(None).expect("a tree"), Tools::default());
     let planned = plan(&tree, &resolver, &tools, Versions::Unasked);

@@ -29,6 +29,7 @@
 //! | `unity-yaml` | a Unity project with this asset (and its `.meta` after a line of `%%`): bake and all queries |
 //! | `assetc-yml` | the parser of `assetc.yml`, and the settings of a few paths with each preset |
 //! | `mat` | the parser and recipe of `.mat` files |
+//! | `tex` | the parser and recipe of `.tex` files |
 //! | `pak-toml` | a content file or a description of `pak`: a whole bake |
 //! | `wgsl` | WGSL sources: entry points, and compilation of each stage |
 //! | `glsl`, `hlsl` | GLSL and HLSL sources through glslang, with an include file after a line of `%%` (feature `glsl`) |
@@ -86,6 +87,7 @@ targets! {
     "unity-yaml" unity::unity_yaml;
     "assetc-yml" importers::assetc_yml;
     "mat" importers::mat;
+    "tex" importers::tex;
     "pak-toml" projects::pak_toml;
     "wgsl" shaders::wgsl;
     #[cfg(feature = "glsl")] "glsl" |bytes| shaders::glslang(bytes, kiln_shader::Language::Glsl);

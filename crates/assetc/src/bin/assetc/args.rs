@@ -264,6 +264,9 @@ pub(super) enum SchemaName {
     /// Materials
     #[value(name = "mat")]
     Mat,
+    /// Texture descriptions
+    #[value(name = "tex")]
+    Tex,
 }
 
 /// The internal command that starts this program as a shader worker.

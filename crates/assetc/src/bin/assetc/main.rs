@@ -78,6 +78,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
             let schema = match name {
                 SchemaName::AssetcYml => schema::assetc_yml(),
                 SchemaName::Mat => schema::mat(),
+                SchemaName::Tex => schema::tex(),
             };
             session.reporter.out().line(schema.pretty().trim_end());
             Ok(OK)

@@ -1,6 +1,7 @@
 //! The JSON Schema of `.mat` files, generated from the keys and slots that the parser knows.
 
-use super::schema::{KEYS, SLOTS};
+use super::schema::{KEYS, ORM, SLOTS};
+use crate::recipes::packing::channels_schema;
 use crate::schema::DIALECT;
 use kiln_engine::Json;
 
@@ -30,7 +31,7 @@ pub(crate) fn json_schema() -> Json {
         ("description", "One material, or a list of materials, with the property names of glTF.".into()),
         ("type", "object".into()),
         ("anyOf", Json::List(vec![several, one])),
-        ("$defs", Json::object([("material", material), ("colour", colour())])),
+        ("$defs", Json::object([("material", material), ("colour", colour()), ("texture", texture())])),
     ])
 }
 
@@ -51,8 +52,9 @@ fn property(key: &str) -> Json {
         "alpha_mode" => Json::object([("enum", Json::list(["opaque", "mask", "blend"]))]),
         "double_sided" => Json::object([("type", "boolean".into())]),
         "textures" => {
-            let slots =
-                SLOTS.iter().map(|(name, _)| ((*name).to_owned(), Json::object([("type", "string".into())])));
+            let texture = || Json::object([("$ref", "#/$defs/texture".into())]);
+            let keys = SLOTS.iter().map(|(name, _)| *name).chain([ORM.0]);
+            let slots = keys.map(|name| (name.to_owned(), texture()));
             Json::object([
                 ("type", Json::list(["object", "null"])),
                 ("properties", Json::Object(slots.collect())),
@@ -61,6 +63,12 @@ fn property(key: &str) -> Json {
         }
         _ => Json::object([]),
     }
+}
+
+/// Returns the schema of a slot: the path of an image, or a texture description.
+fn texture() -> Json {
+    let path = Json::object([("type", "string".into())]);
+    Json::object([("anyOf", Json::List(vec![path, channels_schema()]))])
 }
 
 fn colour() -> Json {

@@ -3,6 +3,7 @@
 //! Errors, each with line and column: invalid YAML, unknown keys, values of the wrong type or out of range, a file
 //! without a material, and a file that mixes the form for one material with the list form.
 
+use crate::recipes::packing::description::{Description, parse_node, read_yaml};
 use kiln_config::yaml::{self, Entry, Node, Value};
 use kiln_engine::{Code, Diag, nearest};
 use kiln_ir::{AlphaMode, Material, Slot};
@@ -14,11 +15,13 @@ pub(super) struct Described {
     pub(super) textures: [Option<Reference>; 5],
 }
 
-/// The path of an image as the file has it, with its position.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Reference {
-    pub(super) text: String,
-    pub(super) at: String,
+/// The texture of a slot.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reference {
+    /// The path of an image or texture description as the file has it, with its position.
+    File { text: String, at: String },
+    /// A texture description in place of a path, with the key of its slot.
+    Packed { key: &'static str, description: Box<Description> },
 }
 
 pub(super) const KEYS: [&str; 11] = [
@@ -43,16 +46,12 @@ pub(super) const SLOTS: [(&str, Slot); 5] = [
     ("emissive", Slot::Emissive),
 ];
 
+/// The key of a texture for occlusion (red), roughness (green) and metalness (blue).
+pub(super) const ORM: (&str, [Slot; 2]) = ("orm", [Slot::Occlusion, Slot::MetallicRoughness]);
+
 /// Reads the materials of a file, in their order.
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Described>, Diag> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let line = bytes[..error.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-        Diag::new(Code::MatSyntax, "the file is not valid UTF-8").at(line).hint("save the file as UTF-8")
-    })?;
-    let root = yaml::parse(text).map_err(|mut diag| {
-        diag.code = Code::MatSyntax;
-        diag
-    })?;
+    let root = read_yaml(bytes, Code::MatSyntax)?;
     let empty = || {
         Diag::new(Code::MatValue, "the file contains no material")
             .hint("add properties, such as 'roughness_factor: 0.5'")
@@ -120,14 +119,35 @@ fn material(entries: &[Entry]) -> Result<Described, Diag> {
 fn textures(node: &Node) -> Result<[Option<Reference>; 5], Diag> {
     let mut found = [const { None }; 5];
     for entry in map(node, "textures")? {
-        let Some((_, slot)) = SLOTS.iter().find(|(name, _)| *name == entry.key) else {
-            return Err(unknown(entry, &SLOTS.map(|(name, _)| name)));
+        let slot = SLOTS.iter().find(|(name, _)| *name == entry.key);
+        let (key, slots) = match slot {
+            Some((name, slot)) => (*name, &[*slot][..]),
+            None if entry.key == ORM.0 => (ORM.0, &ORM.1[..]),
+            None => {
+                let known: Vec<&str> = SLOTS.iter().map(|(name, _)| *name).chain([ORM.0]).collect();
+                return Err(unknown(entry, &known));
+            }
         };
-        let text = scalar(&entry.node).filter(|text| !text.is_empty());
-        let text = text.ok_or_else(|| bad(&entry.node, &entry.key, "the path of an image"))?;
-        found[*slot as usize] = Some(Reference { text: text.to_owned(), at: entry.node.at.to_string() });
+        let reference = reference(&entry.node, key)?;
+        for slot in slots {
+            if found[*slot as usize].replace(reference.clone()).is_some() {
+                let message =
+                    "'orm' gives occlusion and metallic_roughness, and one of them is given by itself, too";
+                return Err(Diag::new(Code::MatValue, message).at(entry.at).hint("remove one of the keys"));
+            }
+        }
     }
     Ok(found)
+}
+
+fn reference(node: &Node, key: &'static str) -> Result<Reference, Diag> {
+    if let Value::Map(_) = &node.value {
+        return Ok(Reference::Packed { key, description: Box::new(parse_node(node, false)?) });
+    }
+    let text = scalar(node).filter(|text| !text.is_empty());
+    let text =
+        text.ok_or_else(|| bad(node, key, "the path of an image, or a map with `r`, `g`, `b`, `a`"))?;
+    Ok(Reference::File { text: text.to_owned(), at: node.at.to_string() })
 }
 
 fn map<'n>(node: &'n Node, place: &str) -> Result<&'n [Entry], Diag> {
@@ -234,8 +254,9 @@ mod tests {
             (material.alpha_mode, material.alpha_cutoff, material.double_sided),
             (AlphaMode::Mask, 0.3, true)
         );
-        let names: Vec<_> = found[0].textures.iter().map(|t| t.as_ref().map(|t| t.text.as_str())).collect();
-        assert_eq!(names, [Some("moss.png"), None, Some("/n/moss.n.png"), None, None]);
+        let file = |text: &str, at: &str| Some(Reference::File { text: text.into(), at: at.into() });
+        let expected = [file("moss.png", "12:15"), None, file("/n/moss.n.png", "13:11"), None, None];
+        assert_eq!(found[0].textures, expected);
     }
 
     #[test]
@@ -258,6 +279,9 @@ mod tests {
         refused("alpha_mode: solid\n", "mat-value", "1:13");
         refused("textures:\n  albedo: a.png\n", "mat-key", "2:3");
         refused("textures:\n  normal: [a]\n", "mat-value", "2:11");
+        refused("textures:\n  normal: {r: 2}\n", "channel-value", "2:15");
+        refused("textures:\n  normal: {kind: normal, r: a.png}\n", "channel-key", "2:12");
+        refused("textures:\n  orm: a.png\n  occlusion: b.png\n", "mat-value", "3:3");
         refused("materials: []\n", "mat-value", "");
         refused("materials: a\n", "mat-value", "1:12");
         refused("materials: [{}]\nname: b\n", "mat-value", "2:1");
