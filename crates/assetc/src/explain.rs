@@ -139,7 +139,7 @@ pub(crate) fn no_source<'a>(tree: &Tree, path: &RelPath, sources: impl Iterator<
     match tree.get(path.as_str()) {
         Some(_) => Diag::new(Code::NotASource, "no recipe matches this name, so builds skip it")
             .path(path)
-            .hint("recipes match names such as *.png, *.n.png, *.hdr, *.lut.cube, *.ttf, *.env/, *.array/ and *.shader/"),
+            .hint("recipes match names such as *.png, *.n.png, *.hdr, *.lut.cube, *.tex, *.ttf, *.env/, *.array/ and *.shader/"),
         None => Diag::new(Code::FileMissing, "the source does not exist")
             .path(path)
             .hint("give its path relative to the input directory"),

@@ -94,8 +94,8 @@ pub enum Versions {
 /// The placeholder for the version of a program that was not run.
 pub(crate) const UNASKED: &str = "?";
 
-/// Plans the sources of a tree. Files in a directory that is itself a source belong to that source; what is below an
-/// excluded directory is excluded.
+/// Plans the sources of a tree. Files in a directory that is itself a source belong to that source, and single ones can be
+/// excluded from it; what is below an excluded directory is excluded.
 pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Versions) -> Planned<'t> {
     let mut claimed: HashSet<&str> = HashSet::new();
     let mut assets: Vec<PlannedAsset<'t>> = Vec::with_capacity(tree.entries().len());
@@ -124,12 +124,23 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Ve
             }
             continue;
         };
+        let mut left_out = String::new();
         if entry.file.is_none() {
             claimed.insert(entry.path.as_str());
+            for inner in tree.below(&entry.path) {
+                if selection.excludes(inner.path.as_str()) && inner.file.is_some() {
+                    excluded.push(inner.path.clone());
+                    left_out +=
+                        &format!("exclude={}\n", &inner.path.as_str()[entry.path.as_str().len() + 1..]);
+                }
+            }
         }
         let resolved = selection.resolve(entry.path.as_str());
         let recipe = recipe.with_settings(&entry.path, &resolved.settings).unwrap_or(recipe);
         let mut fingerprint = fingerprints.of(recipe, &resolved);
+        if !left_out.is_empty() {
+            fingerprint = (fingerprint.to_string() + &left_out).into();
+        }
         let used = recipe.tools(&entry.path, &resolved.settings, tree, tools);
         if !used.is_empty() {
             let version = |tool: Tool| match versions {

@@ -30,6 +30,11 @@ impl SourceRoles {
         is_source.then(|| resolver.resolve(path).settings)
     }
 
+    /// Returns whether a file is left out by `exclude`.
+    pub(crate) fn excludes(&self, path: &str) -> bool {
+        self.0.as_ref().is_some_and(|resolver| resolver.excluded_by(path).is_some())
+    }
+
     /// Returns everything that decides about sources and texture modes as text for a fingerprint.
     pub(crate) fn digest(&self) -> String {
         let base = |texture: &TextureSettings| {

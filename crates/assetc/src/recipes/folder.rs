@@ -18,7 +18,7 @@ pub(crate) fn read<'a, I: Into<Vec<usize>>>(
     settings: &Settings,
     pick: impl Fn(&[&str]) -> Result<Imported<I>, Diag>,
 ) -> Result<Vec<(&'a str, Image)>, Diag> {
-    let paths = files(cx.inputs.list(cx.source())?.into_iter());
+    let paths = files(cx.inputs.list(cx.source())?.into_iter(), settings);
     let names: Vec<&str> = paths.iter().map(|path| path.file_name()).collect();
     let picked = pick(&names)?;
     picked.warnings.into_iter().for_each(|warning| cx.warn(warning));
@@ -56,9 +56,11 @@ pub(crate) fn sizes<'a>(images: &[(&'a str, Image)]) -> Vec<ImageSize<'a>> {
 
 /// Estimates the peak memory of compiling a folder, in bytes.
 pub(crate) fn weight(source: &RelPath, cube: bool, settings: &Settings, sources: SourceTree<'_>) -> u64 {
-    weigh(&files(sources.tree.children(source)), cube, settings, sources)
+    weigh(&files(sources.tree.children(source), settings), cube, settings, sources)
 }
 
-fn files<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<&'a RelPath> {
-    entries.filter(|entry| entry.file.is_some()).map(|entry| &entry.path).collect()
+/// Returns the paths of the files that are not excluded.
+pub(crate) fn files<'a>(entries: impl Iterator<Item = &'a Entry>, settings: &Settings) -> Vec<&'a RelPath> {
+    let is_used = |entry: &&Entry| entry.file.is_some() && !settings.roles.excludes(entry.path.as_str());
+    entries.filter(is_used).map(|entry| &entry.path).collect()
 }

@@ -108,7 +108,7 @@ impl Recipe for Shader {
         settings: &Settings,
         tools: &Tools,
     ) -> Result<Vec<FileArtifact>, Diag> {
-        let jobs = jobs(cx, tools)?;
+        let jobs = jobs(cx, settings, tools)?;
         let variants = settings.shader.variants.as_ref().map(Variants::combinations);
         let mut artifacts = vec![];
         for variant in variants.unwrap_or_else(|| vec![Variant::default()]) {

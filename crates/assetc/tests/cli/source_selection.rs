@@ -58,6 +58,45 @@ fn exclude_leaves_out_directories_and_removes_their_outputs() {
 }
 
 #[test]
+fn exclude_leaves_out_single_files_of_folder_sources() {
+    let p = Project::new();
+    p.write("assets/l.array/0.png", test_image(4, 4, 1))
+        .write("assets/l.array/0.ref.png", test_image(8, 8, 2))
+        .write("assets/l.array/1.png", test_image(4, 4, 3))
+        .write("assets/sky.env/px.jpg", test_image(4, 4, 4));
+    for (face, seed) in ["px", "nx", "py", "ny", "pz", "nz"].iter().zip(0..) {
+        p.write(&format!("assets/sky.env/{face}.png"), test_image(4, 4, seed));
+    }
+    let vertex = "@vertex fn main() -> @builtin(position) vec4f { return vec4f(); }";
+    p.write("assets/s.shader/vertex.wgsl", vertex).write("assets/s.shader/fragment.wgsl", "broken");
+    let stderr = p.run(&[]).expect(1).stderr;
+    assert_eq!(stderr.matches("error[").count(), 3, "{stderr}");
+
+    p.write("assetc.yml", "exclude: [\"*.ref.png\", sky.env/px.jpg, s.shader/fragment.wgsl]\n");
+    let ran = p.run(&["--json"]).expect(0);
+    let json = ran.json();
+    let expected = ["l.array/0.ref.png", "s.shader/fragment.wgsl", "sky.env/px.jpg"];
+    assert_eq!(paths(&json, "excluded"), expected);
+    assert!(!ran.stderr.contains("config-glob-unmatched"), "{}", ran.stderr);
+    let info = p.run(&["info", "runtime/l.arr.ktx2"]).expect(0).stdout;
+    assert!(info.contains("4x4 | 2D array") && info.contains("2 layers"), "{info}");
+    assert!(p.exists("runtime/s.shader/vertex.spv") && !p.exists("runtime/s.shader/fragment.spv"));
+    assert_eq!(p.build(), (0, 3));
+
+    // The setting of one file rebuilds its folder and no other.
+    p.write(
+        "assetc.yml",
+        "exclude: [\"*.ref.png\", l.array/1.png, sky.env/px.jpg, s.shader/fragment.wgsl]\n",
+    );
+    assert_eq!(p.build(), (1, 2));
+    let explained = p.run(&["explain", "l.array/1.png"]).expect(2).stderr;
+    assert!(explained.contains("the source is left out by exclude \"l.array/1.png\""), "{explained}");
+    // A layer that is excluded may change.
+    p.write("assets/l.array/1.png", "no image");
+    assert_eq!(p.build(), (0, 3));
+}
+
+#[test]
 fn skipped_files_are_counted_and_listed() {
     let p = Project::new();
     p.write("assets/a.png", test_image(4, 4, 1))

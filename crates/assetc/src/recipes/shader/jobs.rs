@@ -5,6 +5,8 @@
 //! to all its entry points. All other files of the folder are for includes. Two equal entry points are an error.
 
 use super::{check_deadline, text};
+use crate::config::Settings;
+use crate::recipes::folder;
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Code, Diag, RelPath};
 use kiln_shader::{
@@ -36,9 +38,9 @@ impl Job {
 }
 
 /// Lists the entry points to compile, sorted by stage and name.
-pub(super) fn jobs(cx: &mut ActionContext<'_>, tools: &Tools) -> Result<Vec<Job>, Diag> {
-    let files = cx.inputs.list(cx.source())?.into_iter().filter(|entry| entry.file.is_some());
-    let files: Vec<RelPath> = files.map(|entry| entry.path.clone()).collect();
+pub(super) fn jobs(cx: &mut ActionContext<'_>, settings: &Settings, tools: &Tools) -> Result<Vec<Job>, Diag> {
+    let files = folder::files(cx.inputs.list(cx.source())?.into_iter(), settings);
+    let files: Vec<RelPath> = files.into_iter().cloned().collect();
     let included = included_files(cx, &files)?;
     let mut jobs: Vec<Job> = Vec::new();
     for path in files {
