@@ -19,12 +19,14 @@ mod kind;
 pub mod mesh;
 pub mod scene;
 mod text;
+mod vertex;
 #[cfg(feature = "tools")]
 pub mod write;
 
 pub use self::half::Half;
 pub use self::index::{Asset, Block, Index, IndexView};
 pub use self::kind::{Codec, Color, Encoding, Kind, MaterialParameterFlags, Role, Sample, VertexType};
+pub use self::vertex::{VertexAttribute, VertexFormat, VertexSemantic};
 
 use core::ops::Range;
 

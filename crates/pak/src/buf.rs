@@ -17,26 +17,6 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 /// The number of bytes per decoding thread below which another thread costs more than it saves.
 const WORTH_A_THREAD: u64 = 1 << 20;
 
-/// The index entry of a key: kind, id and storage. See [`PakBuf::entries`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Entry<'a> {
-    /// The key of the asset.
-    pub key: &'a str,
-    /// The kind of the asset.
-    pub kind: Kind,
-    /// The id of the asset among those of its kind.
-    pub id: usize,
-    /// The decoded length in bytes.
-    pub len: u64,
-    /// The stored (compressed) length in bytes.
-    pub stored_len: u64,
-    /// The compression codec of the payload.
-    pub codec: Codec,
-    /// The checksum and stored length of each block: equal lists mean equal content.
-    pub blocks: Vec<(u64, u32)>,
-}
-
 /// An open pak. Reading takes `&self` and works from any number of threads.
 pub struct PakBuf {
     source: Source,
@@ -135,32 +115,6 @@ impl PakBuf {
         (0..view.key_count())
             .filter_map(move |number| view.key(number))
             .map(|(key, kind, id)| (key, kind, id as usize))
-    }
-
-    /// Returns the index entries of all keys, sorted by key. A material is stored in the index itself and has length 0.
-    pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
-        let view = self.view();
-        (0..view.key_count()).map(move |number| {
-            let (key, kind, id) = view.key(number).unwrap_or(("", Kind::Blob, 0));
-            self.entry(key, kind, id)
-        })
-    }
-
-    pub(crate) fn entry<'a>(&self, key: &'a str, kind: Kind, id: u32) -> Entry<'a> {
-        let view = self.view();
-        let asset = view.asset(kind, id);
-        let block = |n| view.block(n).map(|block| (block.checksum, block.stored_len));
-        let blocks =
-            asset.as_ref().map_or_else(Vec::new, |asset| asset.blocks.clone().filter_map(block).collect());
-        Entry {
-            key,
-            kind,
-            id: id as usize,
-            len: asset.as_ref().map_or(0, |asset| asset.len),
-            stored_len: asset.as_ref().map_or(0, |asset| view.stored_len(asset)),
-            codec: asset.map_or(Codec::None, |asset| asset.codec),
-            blocks,
-        }
     }
 
     /// Returns the checksum and stored length of every block, in file order.

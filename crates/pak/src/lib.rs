@@ -28,7 +28,8 @@
 //! # Features
 //!
 //! By default this crate only reads, and of Kiln a game links nothing else than `kiln-format`. The feature `bake` adds
-//! `PakBuf::bake` and the module `bake`: the incremental baker, and `bake::DevPak` for hot reload. `cli` builds the
+//! `PakBuf::bake`, the module `bake` (the incremental baker, and `bake::DevPak` for hot reload) and the module `export`
+//! (assets as PNG, KTX2, GLB and JSON files). `cli` builds the
 //! executable `pak`. `serde` implements its traits for the ids. `zstd-c` decompresses Zstandard with the C library. `docs/reference/pak.md` documents the configuration,
 //! `docs/reference/formats/pak.md` the file format.
 //!
@@ -48,6 +49,7 @@ mod bytes;
 mod changes;
 mod checksum;
 mod codec;
+mod entries;
 pub mod error;
 mod id;
 mod identity;
@@ -62,13 +64,16 @@ mod traits;
 
 #[cfg(feature = "bake")]
 pub mod bake;
+#[cfg(feature = "bake")]
+pub mod export;
 
 pub use bitmap::Bitmap;
 pub use bitmap_font::BitmapFont;
 pub use blob::BlobStream;
-pub use buf::{Entry, PakBuf};
+pub use buf::PakBuf;
 pub use bytes::Bytes;
 pub use changes::Change;
+pub use entries::Entry;
 pub use error::Error;
 pub use id::{AnimationId, BitmapFontId, BitmapId, BlobId, MaterialId, MeshId, SceneId};
 pub use index::{IndexBuffer, IndexType};

@@ -3,7 +3,7 @@
 use crate::{BlobId, Bytes, IndexBuffer, Mat4, Vec3};
 use kiln_format::pak::mesh::{MeshView, MeshletRecord, PrimitiveView};
 
-pub use kiln_format::pak::{Role, VertexType};
+pub use kiln_format::pak::{Role, VertexAttribute, VertexFormat, VertexSemantic, VertexType};
 
 /// An axis-aligned bounding box and a bounding sphere.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,6 +5,7 @@ mod build_script;
 mod damage;
 mod documented;
 mod engine;
+mod export;
 mod gltf_evaluation;
 mod gltf_materials;
 mod keys;

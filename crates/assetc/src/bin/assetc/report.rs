@@ -4,10 +4,10 @@ use super::Session;
 use super::inspect::target;
 use ::assetc::RuntimeFiles;
 use kiln_cli::progress::Verbosity;
+pub(super) use kiln_cli::publish::write_page;
 use kiln_cli::render;
 use kiln_cli::reporter::{FAILED, OK};
 use kiln_engine::ownership::{Replace, admit};
-use kiln_engine::remote::Blob;
 use kiln_engine::{Code, Diag, Fs, Json, Real, RelPath};
 use kiln_report::{Files, Options, PreviousReport, PreviousReportError, Report, Tiles};
 use std::io::{self, Write};
@@ -127,30 +127,6 @@ fn read_since(path: &Path) -> Result<PreviousReport, Diag> {
     let html = std::str::from_utf8(&bytes)
         .map_err(|_| refused("the earlier report is not valid UTF-8".to_owned()))?;
     PreviousReport::read(html).map_err(|e| refused(e.to_string()))
-}
-
-/// Writes a page to a temporary file and renames it into place. An existing file is replaced if `is_page` recognizes it as
-/// an earlier page.
-pub(super) fn write_page(
-    out: &Path,
-    html: &[u8],
-    overwrite: bool,
-    is_page: &dyn Fn(&str) -> bool,
-) -> Result<(), Diag> {
-    let fault =
-        |e: io::Error| Diag::new(Code::Unwritable, format!("cannot write the page: {e}")).path(out.display());
-    let name = out.file_name().and_then(|name| name.to_str()).and_then(|name| RelPath::new(name).ok());
-    let name = name.ok_or_else(|| fault(io::Error::other("the file name is not portable")))?;
-    let dir = Real::named(out.parent().unwrap_or(Path::new(".")), name.as_str()).map_err(fault)?;
-    let owned = || {
-        let page = dir.read(&name).ok().and_then(|page| String::from_utf8(page).ok());
-        page.is_some_and(|page| is_page(&page))
-    };
-    admit(&dir, &name, Some(Blob::of(html)), Replace { overwrite, magic: None, owned: &owned })
-        .map_err(|diag| diag.path(out.display()))?;
-    let staged = dir.stage(&mut |file: &mut dyn Write| file.write_all(html)).map_err(fault)?;
-    let placed = dir.publish(vec![(staged, name.clone())]).pop();
-    placed.unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map(drop).map_err(fault)
 }
 
 fn summary(session: &Session, report: &Report, out: &Path) {

@@ -1,5 +1,7 @@
 //! The command-line arguments of `pak`.
 
+use super::extract::ExtractArgs;
+use super::report::ReportArgs;
 use clap::{Parser, Subcommand};
 use kiln_cli::limits::LimitArgs;
 use kiln_cli::manual::Manual;
@@ -67,6 +69,9 @@ pub(super) enum Command {
     List {
         /// Path of the pak
         pak: PathBuf,
+        /// List assets without keys as well, and the sizes by kind
+        #[arg(long)]
+        all: bool,
     },
     /// Show details of one asset
     Info {
@@ -75,15 +80,10 @@ pub(super) enum Command {
         /// Key of the asset
         key: String,
     },
-    /// Extract assets as files: blobs unchanged, other assets as their payload
-    Extract {
-        /// Path of the pak
-        pak: PathBuf,
-        /// Directory to write to
-        dir: PathBuf,
-        /// Extract only these keys [default: all]
-        keys: Vec<String>,
-    },
+    /// Extract assets as files: blobs unchanged, images as PNG or KTX2, meshes as GLB, the rest as JSON
+    Extract(ExtractArgs),
+    /// Write an HTML report of the assets: images, meshes, sizes, and growth since an earlier report
+    Report(ReportArgs),
     /// Verify all checksums of a pak, and that every asset can be read
     Verify {
         /// Path of the pak

@@ -1,4 +1,4 @@
-//! The `pak list`, `pak info` and `pak verify` commands.
+//! The `pak info` and `pak verify` commands.
 
 use super::{damaged, open};
 use ::pak::mesh::Mesh;
@@ -10,33 +10,9 @@ use kiln_engine::{Code, Diag, Json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub(super) fn list(reporter: &Reporter, path: &Path) -> Result<u8, Diag> {
-    let pak = open(path)?;
-    let mut out = reporter.out();
-    if reporter.json {
-        let keys = Json::list(pak.entries().map(|entry| entry_json(&entry)));
-        out.line(&Json::object([("bytes", pak.file_len().into()), ("keys", keys)]).to_string());
-        return Ok(OK);
-    }
-    let width = pak.keys().map(|key| key.chars().count()).max().unwrap_or(0).min(60);
-    for entry in pak.entries() {
-        let size = match entry.kind {
-            Kind::Material => "in the index".to_owned(),
-            _ => format!(
-                "{:>10} -> {:>10} {}",
-                render::size(entry.len),
-                render::size(entry.stored_len),
-                entry.codec.name()
-            ),
-        };
-        out.line(&format!("{:<11} {:width$}  {size}", entry.kind.name(), render::printable(entry.key)));
-    }
-    Ok(OK)
-}
-
-fn entry_json(entry: &Entry<'_>) -> Json {
+pub(super) fn entry_json(entry: &Entry<'_>) -> Json {
     Json::object([
-        ("key", entry.key.into()),
+        ("key", Some(entry.key).filter(|key| !key.is_empty()).into()),
         ("kind", entry.kind.name().into()),
         ("id", entry.id.into()),
         ("len", entry.len.into()),

@@ -4,8 +4,11 @@ mod args;
 mod bake;
 mod diff;
 mod extract;
+mod file_names;
 mod inspect;
 mod keys;
+mod list;
+mod report;
 mod watch;
 
 use ::pak::PakBuf;
@@ -38,9 +41,10 @@ fn dispatch(reporter: &Reporter, command: Command) -> Result<u8, Diag> {
         Command::Watch { toml, pak, dir, poll_ms } => {
             watch::watch(reporter, &toml, &pak, dir, Duration::from_millis(poll_ms.into()))
         }
-        Command::List { pak } => inspect::list(reporter, &pak),
+        Command::List { pak, all } => list::list(reporter, &pak, all),
         Command::Info { pak, key } => inspect::info(reporter, &pak, &key),
-        Command::Extract { pak, dir, keys } => extract::extract(reporter, &pak, &dir, &keys),
+        Command::Extract(args) => extract::extract(reporter, &args),
+        Command::Report(args) => report::report(reporter, &args),
         Command::Verify { pak } => inspect::verify(reporter, &pak),
         Command::Diff { old, new } => diff::diff(reporter, &old, &new),
         Command::Keys { pak, rust } => keys::keys(reporter, &pak, rust),
