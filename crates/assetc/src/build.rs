@@ -3,6 +3,8 @@
 use crate::artifact::FileMetadata;
 use crate::budget::{self, Budget};
 use crate::config::{Manifest, OnFailure, Resolver, Roots};
+use crate::content;
+use crate::digests;
 use crate::explain::no_source;
 use crate::failures;
 use crate::link::{self, ManifestSink, rows};
@@ -43,6 +45,8 @@ pub(crate) struct Request<'a> {
     pub(crate) manifest_on_failure: OnFailure,
     /// Writes a pack after the build.
     pub(crate) pack: bool,
+    /// Packs files of the output directory that no build wrote.
+    pub(crate) pack_unowned: bool,
     /// The build cache that other outputs and machines share.
     pub(crate) cache: Option<&'a Store>,
     /// The shard of the sources to build, if not all: then neither manifest nor pack is written, and the outputs of
@@ -223,8 +227,11 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
         Some(_) => recorded_artifacts(journal.records(), &planned),
         None => vec![],
     };
-    let mut rows = rows(artifacts.clone().chain(&others), request.manifest);
-    let names = artifacts.filter(|_| request.verify).map(|artifact| &artifact.name).collect::<Vec<_>>();
+    let mut rows = rows(artifacts.chain(&others), request.manifest);
+    // A copy of its source is what it should be, whatever its format.
+    let compiled = planned.assets.iter().zip(&outcomes).filter(|(asset, _)| !asset.recipe.copies());
+    let names = compiled.filter(|_| request.verify).flat_map(|(_, outcome)| &outcome.artifacts);
+    let names = names.map(|artifact| &artifact.name).collect::<Vec<_>>();
     let broken = pool.install(|| verify(&out, &names));
     let skipped =
         skipped::skipped(std::mem::take(&mut planned.unclaimed), &planned.assets, journal.records());
@@ -247,10 +254,19 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     if request.shard.is_none() {
         let (verify, overwrite) = (request.verify, request.overwrite);
         let manifest = ManifestSink { out: &out, tree: &out_tree, verify, overwrite };
+        let pack = PackSink { roots, out: &out, verify, overwrite, unowned: request.pack_unowned };
         if report.is_ok() {
             report.refs = Some(manifest.write(&rows, &mut journal)?);
             if request.pack {
-                report.packed = Some(PackSink { roots, out: &out, verify, overwrite }.write(&mut journal)?);
+                match pack.write(&mut journal) {
+                    Ok(packed) => {
+                        report.problems.extend(packed.unowned.iter().map(unowned));
+                        report.packed = Some(packed);
+                    }
+                    // A file that cannot be packed is a finding like a failed source.
+                    Err(error) if error.code == Code::Pack => report.problems.push(error),
+                    Err(error) => return Err(error),
+                }
             }
         } else if request.manifest_on_failure == OnFailure::Update {
             let kept = kept_artifacts(&journal, &report, &out);
@@ -261,9 +277,20 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
             }
         }
     }
+    if report.packed.is_none() && request.shard.is_none() {
+        digests::remove_outdated(&out, &mut journal)
+            .map_err(|e| at_root(Code::Unwritable, &roots.output, &e))?;
+    }
     failures::record(&mut journal, &report, request.is_whole())
         .map_err(|e| at_root(Code::JournalUnwritable, &roots.output.join(JOURNAL), &e))?;
     cancelled.map_or(Ok(report), Err)
+}
+
+/// Returns the warning about a packed file that no source writes.
+fn unowned(path: &RelPath) -> Diag {
+    Diag::new(Code::PackUnowned, "no source of the project writes this file, and it is packed")
+        .path(path)
+        .hint("remove the file from the output directory, or set `pack_unowned: false`")
 }
 
 /// Returns the artifacts of earlier builds that are still in the output although their source failed or could not be
@@ -325,7 +352,7 @@ fn report(
     BuildReport { assets, problems, excluded: planned.excluded, ..BuildReport::default() }
 }
 
-/// Reads artifacts and validates their structure.
+/// Reads artifacts, validates their structure and decodes them.
 fn verify(out: &dyn Fs, names: &[&RelPath]) -> Vec<Diag> {
     let bad = |name: &&RelPath| {
         let broken = |why: String| {
@@ -337,7 +364,7 @@ fn verify(out: &dyn Fs, names: &[&RelPath]) -> Vec<Diag> {
         };
         let format = by_path(name.as_str())?;
         match out.read(name) {
-            Ok(bytes) => format.verify(&bytes).err().and_then(|e| broken(e.to_string())),
+            Ok(bytes) => content::verify(format, &bytes).err().and_then(broken),
             Err(e) => broken(format!("cannot read the file: {e}")),
         }
     };

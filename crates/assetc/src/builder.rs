@@ -190,6 +190,7 @@ impl<'a> Build<'a> {
             overwrite: self.overwrite,
             manifest: self.config.manifest(),
             manifest_on_failure: self.config.manifest_on_failure(),
+            pack_unowned: self.config.pack_unowned(),
             pack: self.pack || self.config.pack(),
             cache: self.cache,
             shard: self.shard,

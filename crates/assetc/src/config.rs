@@ -68,6 +68,7 @@ pub struct Config {
     input: Option<Text>,
     output: Option<Text>,
     pack: bool,
+    pack_unowned: bool,
     preset: Option<Text>,
     manifest: Manifest,
     exclude: Vec<SourceGlob>,
@@ -137,6 +138,7 @@ impl Config {
             input: None,
             output: None,
             pack: false,
+            pack_unowned: true,
             preset: None,
             manifest: Manifest::Textures,
             exclude: Vec::new(),
@@ -257,6 +259,11 @@ impl Config {
     /// Returns whether every build writes a pack.
     pub fn pack(&self) -> bool {
         self.pack
+    }
+
+    /// Returns whether a pack holds files of the output directory that no build wrote.
+    pub fn pack_unowned(&self) -> bool {
+        self.pack_unowned
     }
 
     /// Returns which files the manifest lists.

@@ -16,8 +16,11 @@ pub(crate) const PACK: &str = "//pack";
 /// The key of the failures of the last build in the journal.
 pub(crate) const FAILURES: &str = "//failures";
 
+/// The key of the digests in the journal.
+pub(crate) const DIGESTS: &str = "//digests";
+
 /// The records of the journal that belong to no source.
-pub(crate) const RESERVED: [&str; 3] = [LINK, PACK, FAILURES];
+pub(crate) const RESERVED: [&str; 4] = [LINK, PACK, FAILURES, DIGESTS];
 
 pub(crate) fn journal_path() -> RelPath {
     RelPath::new(JOURNAL).expect("a plain name")

@@ -1,12 +1,14 @@
 //! `--pack`: bundles every file of the output directory into one `.hpack` beside it.
 
 use crate::config::Roots;
+use crate::content;
+use crate::digests::{self, Digests};
 use crate::output::{JOURNAL, PACK, at_root};
 use kiln_engine::inputs::{RACY_NS, racy_until};
 use kiln_engine::ownership::{Replace, admit};
 use kiln_engine::record::Record;
 use kiln_engine::wire::{Reader, Writer};
-use kiln_engine::{Code, Diag, Fs, Hash, Journal, Real, RelPath, Stamp, regular_file};
+use kiln_engine::{Code, Diag, Fs, Hash, Journal, Real, Records, RelPath, Stamp, regular_file};
 use kiln_format::hpack::{self, PackKind, PackLayout, Toc};
 use kiln_format::{Format, by_path};
 use std::fs::File;
@@ -24,6 +26,8 @@ pub struct Packed {
     pub files: usize,
     /// True if the pack was up to date and not written.
     pub unchanged: bool,
+    /// The packed files that no source of the project writes.
+    pub unowned: Vec<RelPath>,
 }
 
 /// The sink of the pack beside an output directory.
@@ -36,19 +40,24 @@ pub(crate) struct PackSink<'a> {
     pub(crate) verify: bool,
     /// Replaces a regular file at the path of the pack that no build wrote.
     pub(crate) overwrite: bool,
+    /// Packs files that no build wrote.
+    pub(crate) unowned: bool,
 }
 
 impl PackSink<'_> {
-    /// Writes the pack unless the one at its path already has these files.
+    /// Writes the digests of the files to pack, and the pack, unless the one at its path already has these files.
     pub(crate) fn write(&self, journal: &mut Journal) -> Result<Packed, Diag> {
-        let PackSink { roots, out, verify, overwrite } = *self;
+        let PackSink { roots, out, verify, overwrite, .. } = *self;
         let fault = |e: io::Error| at_root(Code::Unwritable, &roots.pack, &e);
         let (dir, name) = beside(&roots.pack)?;
-        let mut listing = Listing::new(roots, out)?;
+        let digests = self.update_digests(journal)?;
+        let owned = digests::recorded(journal.records());
+        let mut listing = Listing::new(roots, out, journal.records(), self.unowned)?;
         let done = |listing: &Listing, unchanged| Packed {
             path: roots.pack.clone(),
             files: listing.files.len(),
             unchanged,
+            unowned: listing.unowned(&owned).cloned().collect(),
         };
 
         let record = journal.records().get(PACK).filter(|r| r.fingerprint == listing.fingerprint());
@@ -56,19 +65,28 @@ impl PackSink<'_> {
         if old.is_some() && old == dir.stamp(&name).map_err(fault)? && !verify {
             return Ok(done(&listing, true));
         }
-        let owned = || journal.records().get(PACK).is_some_and(|record| is_record_of(&record.summary, &name));
+        let is_own =
+            || journal.records().get(PACK).is_some_and(|record| is_record_of(&record.summary, &name));
         let magic = by_path(name.as_str()).map(Format::magic);
-        admit(&dir, &name, None, Replace { overwrite, magic, owned: &owned })
+        admit(&dir, &name, None, Replace { overwrite, magic, owned: &is_own })
             .map_err(|diag| diag.path(roots.pack.display()))?;
         if listing.racy_ns > 0 && listing.racy_ns <= 2 * RACY_NS {
             std::thread::sleep(Duration::from_nanos(listing.racy_ns.unsigned_abs()));
-            listing = Listing::new(roots, out)?;
+            listing = Listing::new(roots, out, journal.records(), self.unowned)?;
         }
 
-        let sizes = listing.files.iter().map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
-        let layout = PackLayout::new(sizes)
+        listing.unowned(&owned).try_for_each(|path| check_unowned(out, path))?;
+        let hash = |path: &RelPath| {
+            let owned = owned.get(path.as_str()).or_else(|| digests.get(path.as_str()));
+            owned.map(|digest| digest.hash).ok_or_else(|| modified(path))
+        };
+        let sizes =
+            listing.files.iter().map(|(path, stamp)| Ok((path.to_string(), stamp.len, hash(path)?.0)));
+        let layout = PackLayout::sharing(sizes.collect::<Result<_, Diag>>()?)
             .map_err(|e| Diag::new(Code::Pack, e.to_string()).path(roots.pack.display()))?;
-        let staged = dir.stage(&mut |file| write(&layout, out, file)).map_err(fault)?;
+        let mut problem = None;
+        let staged = dir.stage(&mut |file| write(&layout, out, &hash, &mut problem, file));
+        let staged = staged.map_err(|e| problem.take().unwrap_or_else(|| fault(e)))?;
         let stamp = dir
             .publish(vec![(staged, name.clone())])
             .pop()
@@ -85,19 +103,47 @@ impl PackSink<'_> {
         }
         Ok(done(&listing, false))
     }
+
+    /// Brings the digests of the files to pack up to date.
+    pub(crate) fn update_digests(&self, journal: &mut Journal) -> Result<Digests, Diag> {
+        let listing = Listing::new(self.roots, self.out, journal.records(), self.unowned)?;
+        digests::update(self.out, &self.roots.output, &listing, journal, self.overwrite)
+    }
+}
+
+/// Rejects a file that no build wrote if its extension is that of a runtime format, and its content is not.
+fn check_unowned(out: &dyn Fs, path: &RelPath) -> Result<(), Diag> {
+    let Some(format) = by_path(path.as_str()) else { return Ok(()) };
+    let bytes = out.read(path).map_err(|e| e.to_string());
+    bytes.and_then(|bytes| content::verify(format, &bytes)).map_err(|why| {
+        Diag::new(
+            Code::Pack,
+            format!("the file is not a valid {}, so nothing was packed: {why}", format.noun()),
+        )
+        .path(path)
+        .hint("remove the file from the output directory, or set `pack_unowned: false`")
+    })
+}
+
+fn modified(path: &RelPath) -> Diag {
+    Diag::new(Code::Pack, "the file was modified after the build, so nothing was packed")
+        .path(path)
+        .hint("run the build again with --verify")
 }
 
 /// The files to pack, with their stamps.
-struct Listing {
-    files: Vec<(RelPath, Stamp)>,
+pub(crate) struct Listing {
+    pub(crate) files: Vec<(RelPath, Stamp)>,
     /// The time in nanoseconds during which the youngest file could still change without a new stamp. A pack of such
     /// files is not recorded as up to date.
     racy_ns: i64,
 }
 
 impl Listing {
-    fn new(roots: &Roots, out: &dyn Fs) -> Result<Listing, Diag> {
+    /// Lists the files of an output directory; those that no record names only if `unowned` is true.
+    fn new(roots: &Roots, out: &dyn Fs, records: &Records, unowned: bool) -> Result<Listing, Diag> {
         let now_ns = out.now_ns();
+        let owned = if unowned { Digests::new() } else { digests::recorded(records) };
         let tree = out.walk(Some(JOURNAL)).map_err(|e| at_root(Code::Unreadable, &roots.output, &e))?;
         if let Some(problem) = tree.problems.first() {
             let message = format!("cannot pack the output directory: {}", problem.message);
@@ -108,10 +154,16 @@ impl Listing {
         let files: Vec<(RelPath, Stamp)> = tree
             .files()
             .filter(|(path, _)| !hpack::excludes(path.as_str()))
+            .filter(|(path, _)| unowned || owned.contains_key(path.as_str()))
             .map(|(path, stamp)| (path.clone(), stamp))
             .collect();
         let racy = files.iter().map(|(_, stamp)| racy_until(*stamp).saturating_sub(now_ns));
         Ok(Listing { racy_ns: racy.max().unwrap_or(-1).saturating_add(1), files })
+    }
+
+    /// Returns the files that no build wrote.
+    fn unowned<'a>(&'a self, owned: &'a Digests) -> impl Iterator<Item = &'a RelPath> {
+        self.files.iter().map(|(path, _)| path).filter(|path| !owned.contains_key(path.as_str()))
     }
 
     /// Hashes the paths and stamps.
@@ -148,13 +200,24 @@ pub(crate) fn beside(pack: &Path) -> Result<(Real, RelPath), Diag> {
     Ok((dir, name))
 }
 
-fn write(layout: &PackLayout, out: &dyn Fs, file: &mut dyn io::Write) -> io::Result<()> {
+/// Writes a pack. A file whose content has another hash than the build wrote is a `problem`.
+fn write(
+    layout: &PackLayout,
+    out: &dyn Fs,
+    hash: &dyn Fn(&RelPath) -> Result<Hash, Diag>,
+    problem: &mut Option<Diag>,
+    file: &mut dyn io::Write,
+) -> io::Result<()> {
     file.write_all(layout.head())?;
     for placed in layout.files() {
         let path = RelPath::new(placed.path.as_str()).map_err(io::Error::other)?;
         let bytes = out.read(&path).map_err(|e| io::Error::new(e.kind(), format!("{path}: {e}")))?;
-        if bytes.len() as u64 != placed.size {
-            return Err(io::Error::other(format!("{path} was modified while it was being packed")));
+        if bytes.len() as u64 != placed.size || hash(&path).ok() != Some(Hash::of(&bytes)) {
+            *problem = Some(modified(&path));
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        if placed.is_shared {
+            continue;
         }
         file.write_all(&[0; hpack::ALIGNMENT as usize][..placed.padding])?;
         file.write_all(&bytes)?;
@@ -207,12 +270,16 @@ fn read_head(file: &mut File) -> io::Result<(Vec<u8>, u64)> {
     file.take(hpack::HEADER_LEN as u64).read_to_end(&mut head)?;
     let head_len = hpack::head_len(&head, len).map_err(invalid)?;
     file.take(head_len - head.len() as u64).read_to_end(&mut head)?;
-    Toc::read(&head, len).map_err(invalid)?;
+    Toc::read(&head, len).and_then(|toc| toc.check_shared()).map_err(invalid)?;
     Ok((head, len))
 }
 
+/// Reads a pack back, and checks every file in it.
 fn check_pack(path: &Path) -> Result<(), Diag> {
-    open(path).map(drop).map_err(|diag| Diag::new(Code::Verify, diag.message).path(path.display()))
+    let report = crate::check::check(path, &|| ())?;
+    let Some(problem) = report.problems.into_iter().next() else { return Ok(()) };
+    let place = problem.path.map(|file| format!("{file}: ")).unwrap_or_default();
+    Err(Diag::new(Code::Verify, format!("{place}{}", problem.message)).path(path.display()))
 }
 
 /// One file of a pack.
@@ -255,8 +322,10 @@ pub struct PackInfo {
     pub header: u64,
     /// The size of the table of contents in bytes.
     pub toc: u64,
-    /// The total size of the files in bytes.
+    /// The total size of the payloads in bytes; one that several files share counts once.
     pub payload: u64,
+    /// The number of bytes that files with identical content save.
+    pub shared: u64,
     /// The total size of the alignment padding in bytes.
     pub padding: u64,
     /// The file kinds that occur.
@@ -291,7 +360,7 @@ pub fn pack_info(path: &Path) -> Result<PackInfo, Diag> {
         }
     });
     let kinds = kinds.filter(|summary| summary.files > 0).collect();
-    let payload: u64 = entries.iter().map(|entry| entry.size).sum();
+    let payload: u64 = toc.payloads().map(|entry| entry.size).sum();
     let header = hpack::HEADER_LEN as u64;
     Ok(PackInfo {
         version: hpack::VERSION,
@@ -299,6 +368,7 @@ pub fn pack_info(path: &Path) -> Result<PackInfo, Diag> {
         header,
         toc: toc.head_len() - header,
         payload,
+        shared: entries.iter().map(|entry| entry.size).sum::<u64>() - payload,
         padding: size - toc.head_len() - payload,
         kinds,
         entries,

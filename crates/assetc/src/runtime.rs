@@ -192,6 +192,10 @@ impl RuntimeFiles {
         let mut end = pack.head_len;
         for (path, size) in &self.files {
             let start = pack.offsets.get(path).copied().unwrap_or(end);
+            if start < end {
+                // The file shares the payload of an earlier one.
+                continue;
+            }
             let gap = pack.read(end, start.saturating_sub(end))?;
             if let Some(at) = gap.iter().position(|byte| *byte != 0) {
                 return Ok(Some(end + at as u64));

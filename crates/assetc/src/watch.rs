@@ -16,6 +16,7 @@ pub use wake_signal::{WakeSignal, Wakeup};
 
 use crate::build::{BuildReport, Request, build};
 use crate::config::{Config, FILE_NAME, Roots};
+use crate::digests::DIGEST_FILE;
 use crate::runtime::read_records;
 use kiln_engine::{Code, Diag, Event, Events, Hash, LintPolicy, Stamp, State};
 use snapshot::Snapshot;
@@ -258,6 +259,7 @@ impl Watch<'_> {
             verify: false,
             manifest: config.manifest(),
             manifest_on_failure: config.manifest_on_failure(),
+            pack_unowned: config.pack_unowned(),
             pack: self.pack || config.pack(),
             overwrite: self.overwrite,
             cache: self.cache,
@@ -299,6 +301,8 @@ impl Watch<'_> {
             records.names().into_iter().filter_map(|name| records.get(name)).flat_map(|r| r.outputs);
         // An output without a stamp is recorded as intended and not in place yet.
         let outputs = outputs.filter(|output| output.stamp != Stamp::NONE);
+        // A game does not load the digests.
+        let outputs = outputs.filter(|output| output.path != DIGEST_FILE);
         Ok(outputs.map(|output| (output.path.into_owned(), output.hash)).collect())
     }
 }

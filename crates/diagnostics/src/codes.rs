@@ -317,7 +317,8 @@ codes! {
     "Results", "" {
         Texture = "texture", Error, "The texture cannot be encoded with these settings; the message has the reason.";
         Manifest = "manifest", Error, "Two files have the same hash in `assets.hman`; rename one of the sources.";
-        Pack = "pack", Error, "The output cannot be packed: it contains a symbolic link or a name that a pack does not support; remove or rename it.";
+        Pack = "pack", Error, "The output cannot be packed: it contains a symbolic link, a name that a pack does not support, a file that was modified after the build, or a file with the extension of a runtime format that no build wrote and that is not valid; remove or rename it, or build again with `--verify`.";
+        PackUnowned = "pack-unowned", Warning, "The output directory has a file that no source of the project writes, and the pack holds it, too; remove the file, or leave such files out with `pack_unowned: false`.";
         Verify = "verify", Error, "`--verify` read back different bytes than were written; check for a failing disk, or report a bug in Kiln.";
     }
     "Damaged output", "Reported by `assetc check` for an output directory or a pack, and by `info` and `pack info` for a pack that cannot be read at all." {

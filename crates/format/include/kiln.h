@@ -251,7 +251,12 @@ static inline kiln_status kiln_pack_open(const void *data, size_t size, kiln_pac
         if (i > 0 && kiln_text_order(last.path, entry.path) >= 0) return KILN_ORDER;
         last = entry;
         /* `end` is at most the size of memory: rounding it up does not overflow. */
-        if (offset != (end + 15) / 16 * 16) return KILN_VALUE;
+        if (offset != (end + 15) / 16 * 16) {
+            /* Entries with identical content share one payload, which is inside those before this one. */
+            if (length == 0 || offset % 16 != 0 || offset < 24 + toc) return KILN_VALUE;
+            if (offset > end || length > end - offset) return KILN_VALUE;
+            continue;
+        }
         if (offset > size || length > size - offset) return KILN_TRUNCATED;
         end = offset + length;
     }

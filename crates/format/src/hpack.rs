@@ -2,8 +2,8 @@
 //!
 //! Implements `docs/reference/formats/hpack.md`. Rejects a table of contents with trailing bytes, paths out of order or
 //! that could escape the runtime root, kinds that do not match the path, and payloads at any offset other
-//! than the one that order, sizes and alignment determine. So there are no overlaps, no gaps and no trailing
-//! bytes.
+//! than the one that order, sizes and alignment determine, unless they are inside the payloads before them: entries
+//! with identical content share one payload. So there are no gaps and no trailing bytes.
 
 mod kind;
 #[cfg(feature = "tools")]
@@ -20,7 +20,7 @@ use crate::{Error, Format, paths, table::FormatId};
 #[cfg(feature = "tools")]
 use crate::{Fact, Lookup, error::Count, refs};
 #[cfg(feature = "tools")]
-use alloc::{borrow::Cow, vec::Vec};
+use alloc::{borrow::Cow, collections::BTreeSet, vec::Vec};
 
 /// The magic number of packs.
 pub const MAGIC: [u8; 4] = *b"HPAK";
@@ -124,7 +124,10 @@ impl<'a> Toc<'a> {
             let outside = Error::Range { at, field: "payload", start: offset, size, len: file_len };
             let place = align(end, ALIGNMENT).unwrap_or(u64::MAX);
             if offset != place {
-                return Err(Error::Mismatch { at, field: "offset", found: offset, expected: place });
+                if !is_shared(&entry, head_len, end) {
+                    return Err(Error::Mismatch { at, field: "offset", found: offset, expected: place });
+                }
+                continue;
             }
             end = offset.checked_add(size).filter(|&end| end <= file_len).ok_or(outside)?;
         }
@@ -148,6 +151,38 @@ impl<'a> Toc<'a> {
     /// Returns the length in bytes of header and table of contents.
     pub fn head_len(&self) -> u64 {
         self.head.len() as u64
+    }
+
+    /// Returns the payloads in the order of the file, each once: those of entries that share the payload of an earlier
+    /// entry are left out.
+    pub fn payloads(&self) -> impl Iterator<Item = PackEntry<'a>> + use<'a> {
+        let mut end = 0;
+        self.entries().filter(move |entry| {
+            let is_first = entry.offset >= end;
+            end = end.max(entry.offset + entry.size);
+            is_first
+        })
+    }
+
+    /// Checks that every entry that shares a payload has the offset and size of exactly one earlier payload.
+    /// [`read`](Toc::read), which has no memory for a set of payloads, checks the range only.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Value`] with the offset of the first entry that starts or ends inside a payload.
+    #[cfg(feature = "tools")]
+    pub fn check_shared(&self) -> Result<(), Error> {
+        let payloads: BTreeSet<(u64, u64)> =
+            self.payloads().map(|entry| (entry.offset, entry.size)).collect();
+        let mut at = Header::SIZE as u64;
+        for PackEntry { offset, size, path, .. } in self.entries() {
+            if !payloads.contains(&(offset, size)) {
+                let expected = "the offset of an earlier payload of the same size";
+                return Err(Error::Value { at, field: "offset", found: offset, expected });
+            }
+            at += (Record::SIZE + path.len()) as u64;
+        }
+        Ok(())
     }
 
     /// Returns the entries by ascending path.
@@ -251,6 +286,12 @@ impl Lookup for PackIndex<'_> {
     }
 }
 
+/// Returns whether an entry is inside the payloads before it, which end at `end`.
+fn is_shared(entry: &PackEntry<'_>, head_len: u64, end: u64) -> bool {
+    let starts = entry.size > 0 && entry.offset.is_multiple_of(ALIGNMENT) && entry.offset >= head_len;
+    starts && entry.offset.checked_add(entry.size).is_some_and(|last| last <= end)
+}
+
 fn read_header(reader: &mut Reader<'_>) -> Result<Header, Error> {
     let header = Header::read(reader)?;
     if header.magic != MAGIC {
@@ -301,8 +342,10 @@ impl Format for HPack {
 
     fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
         let toc = Toc::read(bytes, bytes.len() as u64)?;
+        #[cfg(feature = "tools")]
+        toc.check_shared()?;
         let mut end = toc.head_len();
-        for entry in toc.entries() {
+        for entry in toc.payloads() {
             zeroed(bytes, end, entry.offset)?;
             end = entry.offset + entry.size;
         }
@@ -352,11 +395,11 @@ impl Format for HPack {
     }
 }
 
-/// Returns the total number of payload bytes and of padding bytes.
+/// Returns the total number of payload bytes, shared ones once, and of padding bytes.
 #[cfg(feature = "tools")]
 fn sums(toc: &Toc<'_>) -> (u64, u64) {
-    let payload: u64 = toc.entries().map(|e| e.size).sum();
-    let end = toc.entries().last().map_or(toc.head_len(), |e| e.offset + e.size);
+    let payload: u64 = toc.payloads().map(|e| e.size).sum();
+    let end = toc.payloads().last().map_or(toc.head_len(), |e| e.offset + e.size);
     (payload, end - toc.head_len() - payload)
 }
 
@@ -424,6 +467,35 @@ mod tests {
             broken(head, 9),
             Error::Value { at: head as u64, field: "padding", found: 9, expected: "0" }
         );
+    }
+
+    #[test]
+    fn equal_contents_share_a_payload() {
+        let files: [(&str, &[u8]); 5] =
+            [("a", b"same"), ("b", b"other"), ("c.ktx2", b"same"), ("d", b""), ("e", b"")];
+        let bytes = write(&files).unwrap();
+        HPack.verify(&bytes).unwrap();
+        let view = HpackView::read(&bytes).unwrap();
+        for (path, data) in files {
+            assert_eq!(view.get(path), Some(data), "{path}");
+        }
+        let offset = |path| view.toc().find(path).unwrap().offset;
+        assert_eq!(offset("a"), offset("c.ktx2"));
+        assert_eq!(view.toc().payloads().map(|e| e.path).collect::<Vec<_>>(), ["a", "b", "d", "e"]);
+        assert_eq!(sums(view.toc()).0, 9);
+
+        // A payload that is only a part of an earlier one is inside the file, but no build writes it.
+        let record = 24 + 2 * 20;
+        let mut part = bytes.clone();
+        part[record + 8] = 3;
+        assert!(HpackView::read(&part).is_ok());
+        assert!(matches!(HPack.verify(&part), Err(Error::Value { field: "offset", .. })));
+        // One that reaches beyond the payloads before it, or into the table of contents, is an error at once.
+        for (at, value) in [(8, 40), (0, 0), (0, bytes[record] + 1)] {
+            let mut outside = bytes.clone();
+            outside[record + at] = value;
+            assert!(HpackView::read(&outside).is_err(), "{at} {value}");
+        }
     }
 
     #[test]

@@ -360,6 +360,17 @@ impl Format for Ktx2 {
     }
 
     #[cfg(feature = "tools")]
+    fn zstd_frames(&self, bytes: &[u8], each: &mut dyn FnMut(crate::ZstdFrame<'_>)) -> Result<(), Error> {
+        let view = Ktx2View::read(bytes)?;
+        for Level { offset, bytes, uncompressed_len: content_len, .. } in view.levels() {
+            if view.supercompression == Supercompression::Zstd {
+                each(crate::ZstdFrame { offset, bytes, content_len });
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "tools")]
     fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
         let view = Ktx2View::read(bytes)?;
         let shape = view.shape;

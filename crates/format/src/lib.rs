@@ -85,5 +85,5 @@ pub use error::Error;
 pub use paths::PathFault;
 pub use pod::{Array, Iter, Pod};
 #[cfg(feature = "tools")]
-pub use table::{Fact, Field, GPU_BYTES, Layout, Lookup, Problem};
+pub use table::{Fact, Field, GPU_BYTES, Layout, Lookup, Problem, ZstdFrame};
 pub use table::{Format, by_path};

@@ -89,6 +89,17 @@ pub trait Format: Sync {
     #[cfg(feature = "tools")]
     fn layouts(&self) -> &'static [Layout];
 
+    /// Reports the Zstandard frames of a valid file, which [`verify`](Format::verify) does not decode.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the file is invalid.
+    #[cfg(feature = "tools")]
+    fn zstd_frames(&self, bytes: &[u8], each: &mut dyn FnMut(ZstdFrame<'_>)) -> Result<(), Error> {
+        let _ = (bytes, each);
+        Ok(())
+    }
+
     /// Checks the references to other files and reports each problem to `bad`; `path` is the file's own path,
     /// relative to the runtime root.
     ///
@@ -118,6 +129,18 @@ pub fn by_path(path: &str) -> Option<&'static dyn Format> {
 /// engine uploads. UASTC counts as BC7 or ASTC 4x4, which it is transcoded to at load time.
 #[cfg(feature = "tools")]
 pub const GPU_BYTES: &str = "gpu_bytes";
+
+/// A Zstandard frame in a file.
+#[cfg(feature = "tools")]
+#[derive(Clone, Copy, Debug)]
+pub struct ZstdFrame<'a> {
+    /// The byte offset of the frame in the file.
+    pub offset: u64,
+    /// The frame.
+    pub bytes: &'a [u8],
+    /// The length of its content in bytes.
+    pub content_len: u64,
+}
 
 /// A fact about one file.
 #[cfg(feature = "tools")]

@@ -1,5 +1,5 @@
 //! Supercompression with Zstandard: one frame for each mip level, with its content size in the frame header,
-//! as KTX2 requires.
+//! as KTX2 requires, and a checksum.
 
 use std::time::Instant;
 
@@ -25,14 +25,18 @@ pub(crate) fn levels(
         .map(|bytes| {
             check(deadline)?;
             let uncompressed_len = bytes.len() as u64;
-            let bytes = if zstd {
-                zstd::bulk::compress(&bytes, COMPRESSION_LEVEL).map_err(|_| Error::Zstd)?
-            } else {
-                bytes
-            };
+            let bytes = if zstd { compress(&bytes).map_err(|_| Error::Zstd)? } else { bytes };
             Ok(Level { bytes, uncompressed_len })
         })
         .collect()
+}
+
+/// Compresses one mip level into a frame with a checksum of its content, so that a damaged texture is not mistaken for a
+/// valid one.
+fn compress(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut compressor = zstd::bulk::Compressor::new(COMPRESSION_LEVEL)?;
+    compressor.include_checksum(true)?;
+    compressor.compress(bytes)
 }
 
 #[cfg(test)]
@@ -48,6 +52,7 @@ mod tests {
             assert_eq!(level.uncompressed_len, plain.len() as u64);
             let declared = zstd::zstd_safe::get_frame_content_size(&level.bytes).unwrap();
             assert_eq!(declared, Some(plain.len() as u64));
+            assert_ne!(level.bytes[4] & 0b100, 0, "the frame has a checksum");
             assert_eq!(&zstd::bulk::decompress(&level.bytes, plain.len()).unwrap(), plain);
         }
         assert!(stored[3].bytes.len() < 70_000);

@@ -24,7 +24,7 @@ fn top(key: &str) -> Json {
     let string = || Json::object([("type", "string".into())]);
     match key {
         "input" | "output" | "preset" => string(),
-        "pack" => Json::object([("type", "boolean".into())]),
+        "pack" | "pack_unowned" => Json::object([("type", "boolean".into())]),
         "manifest" => Json::object([("enum", Json::list(["textures", "all"]))]),
         "embed" | "exclude" => globs(),
         "lints" => lints(),

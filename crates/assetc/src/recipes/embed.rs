@@ -3,6 +3,7 @@
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::cache_check;
 use crate::config::Settings;
+use crate::digests::DIGEST_FILE;
 use crate::link::MANIFEST;
 use crate::recipe::{Recipe, Suffix};
 use crate::tools::Tools;
@@ -43,10 +44,10 @@ impl Recipe for Embed {
 
     fn run(&self, cx: &mut ActionContext<'_>, _: &Settings, _: &Tools) -> Result<Vec<FileArtifact>, Diag> {
         let source = cx.source();
-        if source.as_str().eq_ignore_ascii_case(MANIFEST) {
+        if [MANIFEST, DIGEST_FILE].iter().any(|name| source.as_str().eq_ignore_ascii_case(name)) {
             return Err(Diag::new(
                 Code::EmbedReserved,
-                "the file name is reserved for the manifest of the build",
+                "the file name is reserved for the manifest or the digests of the build",
             )
             .hint("rename the file, or exclude it from `embed`"));
         }

@@ -6,6 +6,7 @@
 use super::ktx::{self, texture_settings, weigh};
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{Precompressed as Handling, Settings};
+use crate::content;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::texture_role::mode_of;
 use crate::tools::Tools;
@@ -78,6 +79,7 @@ impl Recipe for Precompressed {
         }
         match Ktx2.verify(&bytes).and_then(|()| ktx2::transfer(&bytes)) {
             Ok(transfer) => {
+                content::decode_frames(&Ktx2, &bytes).map_err(|why| damaged(&why))?;
                 Ok(vec![cx.artifact(&output, FileMetadata::texture(&output, transfer), &bytes)?])
             }
             // Textures of models are often in formats that only their importer reads.
@@ -88,12 +90,14 @@ impl Recipe for Precompressed {
                 cx.warn(Diag::new(Code::TextureForeign, message).hint(hint));
                 Ok(vec![])
             }
-            Err(error) => {
-                let message = format!("the texture is damaged: {error}");
-                Err(Diag::new(Code::TexturePassthrough, message).hint("export or download it again"))
-            }
+            Err(error) => Err(damaged(&error.to_string())),
         }
     }
+}
+
+fn damaged(why: &str) -> Diag {
+    Diag::new(Code::TexturePassthrough, format!("the texture is damaged: {why}"))
+        .hint("export or download it again")
 }
 
 /// Returns whether a file has the header of KTX 2.0 and contains the mip levels that its index states.

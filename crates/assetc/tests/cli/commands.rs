@@ -213,10 +213,10 @@ fn json_is_one_object_on_stdout() {
     assert_eq!(packed["files"], info["files"]);
 
     let pack = parse(p.run(&["--json", "pack", "info"]).expect(0));
-    assert_eq!(pack["entries"].as_array().unwrap().len(), 3);
+    assert_eq!(pack["entries"].as_array().unwrap().len(), 4);
     let check = parse(p.run(&["--json", "check"]).expect(0));
     assert_eq!(check["ok"], true);
-    assert_eq!(check["compared"], 3);
+    assert_eq!(check["compared"], 4);
     let explain = parse(p.run(&["--json", "explain", "ui/b.png"]).expect(0));
     assert_eq!(explain["recipe"], "color");
     assert!(explain["stale"].is_null());
@@ -239,7 +239,7 @@ fn json_is_one_object_on_stdout() {
     let init = parse(p.run(&["--json", "-C", "new", "init"]).expect(0));
     assert!(init["written"].as_str().unwrap().ends_with("assetc.yml"));
     let clean = parse(p.run(&["--json", "clean"]).expect(0));
-    assert_eq!(clean["removed"], 4);
+    assert_eq!(clean["removed"], 5);
     assert_eq!(clean["kept"], json!([]));
 }
 
@@ -330,24 +330,26 @@ fn info_and_check_default_to_the_output_directory() {
     p.run(&["-q"]).expect(0);
     p.run(&["-q", "--preset", "small", "--pack"]).expect(0);
     p.run(&["-q", "-o", "third/"]).expect(0);
-    for (args, dir, size) in [
-        (&[][..], "runtime", "8x8"),
-        (&["--preset", "small"][..], "out/small", "4x4"),
-        (&["-o", "third"][..], "third", "8x8"),
-        (&["--preset", "small", "-o", "third"][..], "third", "8x8"),
+    // A build that packs also writes the digests.
+    for (args, dir, size, compared) in [
+        (&[][..], "runtime", "8x8", 3),
+        (&["--preset", "small"][..], "out/small", "4x4", 4),
+        (&["-o", "third"][..], "third", "8x8", 3),
+        (&["--preset", "small", "-o", "third"][..], "third", "8x8", 3),
     ] {
         let ran = p.run(&[args, &["info"]].concat()).expect(0);
         assert!(ran.stdout.starts_with(&format!("Inspecting {dir}\n")), "{ran:?}");
         assert!(ran.stdout.contains(&format!("  a.ktx2\n    {size} | 2D")), "{ran:?}");
         let ran = p.run(&[args, &["check"]].concat()).expect(0);
-        let expected =
-            format!("Checking {dir}\nintegrity OK: 1 manifest, 2 textures; 3 files match the journal\n");
+        let expected = format!(
+            "Checking {dir}\nintegrity OK: 1 manifest, 2 textures; {compared} files match the journal\n"
+        );
         assert_eq!(ran.stdout, expected);
     }
     let ran = p.run(&["pack", "info", "--preset", "small"]).expect(0);
-    assert!(ran.stdout.starts_with("== out/small.hpack (HPAK v2) — 3 entries, "), "{ran:?}");
+    assert!(ran.stdout.starts_with("== out/small.hpack (HPAK v2) — 4 entries, "), "{ran:?}");
     let ran = p.run(&["check", "out/small.hpack"]).expect(0);
-    assert!(ran.stdout.ends_with("integrity OK: 1 manifest, 2 textures; no journal to compare with\n"));
+    assert!(ran.stdout.ends_with("integrity OK: 1 manifest, 2 textures; 3 files match assets.sha256\n"));
     let ran = p.run(&["check", "-q"]).expect(0);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
     let ran = p.run(&["pack", "info"]).expect(2);
@@ -418,7 +420,7 @@ fn clean_removes_only_files_of_builds() {
     p.run(&["-q", "--preset", "small", "--pack"]).expect(0);
     p.write("runtime/mine.txt", "mine").write("runtime/ui/b.ktx2", "changed by hand");
     let ran = p.run(&["clean"]).expect(0);
-    assert_eq!(ran.stdout, "removed 3 files from runtime\n");
+    assert_eq!(ran.stdout, "removed 4 files from runtime\n");
     assert!(ran.stderr.starts_with("warning[clean-kept]: ui/b.ktx2: kept"), "{ran:?}");
     let left: Vec<String> = p.tree("runtime").into_keys().collect();
     assert_eq!(left, ["mine.txt", "ui/b.ktx2"]);

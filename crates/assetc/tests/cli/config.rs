@@ -313,6 +313,6 @@ fn pack_setting_packs_every_build() {
     let p = art();
     p.write("assetc.yml", "pack: true\n");
     let ran = p.run(&[]).expect(0);
-    assert!(ran.stdout.ends_with("packed 5 files -> runtime.hpack\n"), "{ran:?}");
+    assert!(ran.stdout.ends_with("packed 6 files -> runtime.hpack\n"), "{ran:?}");
     assert!(p.exists("runtime.hpack"));
 }

@@ -158,7 +158,11 @@ fn recovers_from_damaged_journal() {
         assert_eq!(p.build(), (6, 0));
         assert!(p.tree("runtime") == good);
     }
+    p.run(&["-q", "--pack"]).expect(0);
     p.remove("runtime/.assetc-cache");
+    let ran = p.run(&["check"]).expect(0);
+    assert!(ran.stdout.contains("match assets.sha256"), "{ran:?}");
+    p.remove("runtime/assets.sha256");
     let ran = p.run(&["check"]).expect(0);
     assert!(ran.stdout.contains("no journal to compare with"), "{ran:?}");
 }

@@ -26,6 +26,7 @@ mod limits;
 #[allow(dead_code, reason = "the builder is shared with the tests of the importer")]
 mod model;
 mod models;
+mod pack_integrity;
 mod packs;
 mod partial_builds;
 mod permissions;

@@ -61,6 +61,15 @@ pub(crate) fn unpack(pack: &[u8]) -> Result<Vec<Packed>, String> {
             return Err(format!("kind {kind} of {path}"));
         }
         let start = end.next_multiple_of(16);
+        // Equal contents are stored once.
+        if let Some(bytes) = files
+            .iter()
+            .find(|file| file.offset as u64 == offset && file.bytes.len() as u64 == size && size > 0)
+            .map(|file| file.bytes.clone())
+        {
+            files.push(Packed { path, kind: kind as u8, offset: offset as usize, bytes });
+            continue;
+        }
         if offset != start as u64 {
             return Err(format!("{path} at {offset} and not at {start}"));
         }
@@ -85,15 +94,16 @@ fn varied() -> Project {
     let p = Project::new();
     p.write("assets/b.png", test_image(8, 8, 1)).write("assets/B.n.png", test_image(4, 4, 2));
     p.write("assets/sub/a.r.png", test_image(3, 5, 3));
-    p.write("assetc.yml", "presets:\n  nested: {output: runtime/nested}\n");
+    let embed = "embed: [\"models/*\", \"shaders/*\"]\n";
+    p.write("assetc.yml", format!("{embed}presets:\n  nested: {{output: runtime/nested}}\n"));
+    // Embedded files are not judged by their extension.
+    p.write("assets/shaders/x.spv", [1; 4]).write("assets/models/m.hmesh", "");
+    p.write("assets/models/m.hmat", "table").write("assets/models/m.hanim", "clip");
     p.run(&["-q"]).expect(0);
     p.run(&["-q", "--preset", "nested", "--pack"]).expect(0);
     p.write("runtime/empty.txt", "").write("runtime/zzz", "x").write("runtime/sub-b/foreign.bin", [7; 33]);
-    p.write("runtime/shaders/x.spv", [1; 4]).write("runtime/old.hpack", "not packed");
-    p.write("runtime/sub/.hidden", "hidden but a file")
-        .write("runtime/models/m.hmesh", "")
-        .write("runtime/models/m.hmat", "table");
-    p.write("runtime/models/m.hanim", "clip").write("runtime/.ktx2", "no extension");
+    p.write("runtime/old.hpack", "not packed").write("runtime/sub/.hidden", "hidden but a file");
+    p.write("runtime/.ktx2", "no extension");
     p
 }
 
@@ -101,7 +111,7 @@ fn varied() -> Project {
 fn pack_has_the_documented_layout() {
     let p = varied();
     let ran = p.run(&["--pack"]).expect(0);
-    assert!(ran.stdout.contains("packed 13 files -> runtime.hpack\n"), "{ran:?}");
+    assert!(ran.stdout.contains("packed 14 files -> runtime.hpack\n"), "{ran:?}");
     let pack = p.read("runtime.hpack");
     let files = unpack(&pack).unwrap();
     let listed: Vec<(&str, u8)> = files.iter().map(|file| (file.path.as_str(), file.kind)).collect();
@@ -111,6 +121,7 @@ fn pack_has_the_documented_layout() {
             (".ktx2", 0),
             ("B.n.ktx2", 5),
             ("assets.hman", 3),
+            ("assets.sha256", 0),
             ("b.ktx2", 5),
             ("empty.txt", 0),
             ("models/m.hanim", 4),
@@ -129,7 +140,20 @@ fn pack_has_the_documented_layout() {
     // The nested output has its own pack with its own files.
     let nested = unpack(&p.read("runtime/nested.hpack")).unwrap();
     let nested: Vec<&str> = nested.iter().map(|file| file.path.as_str()).collect();
-    assert_eq!(nested, ["B.n.ktx2", "assets.hman", "b.ktx2", "sub/a.r.ktx2"]);
+    assert_eq!(
+        nested,
+        [
+            "B.n.ktx2",
+            "assets.hman",
+            "assets.sha256",
+            "b.ktx2",
+            "models/m.hanim",
+            "models/m.hmat",
+            "models/m.hmesh",
+            "shaders/x.spv",
+            "sub/a.r.ktx2"
+        ]
+    );
 }
 
 #[test]
@@ -153,21 +177,21 @@ fn rewrites_pack_only_when_files_change() {
         let ran = p.run(&["--pack"]).expect(0);
         assert!(ran.stdout.contains(word), "{ran:?}");
     };
-    pack("packed 13 files");
+    pack("packed 14 files");
     let first = stamp();
-    pack("unchanged 13 files");
+    pack("unchanged 14 files");
     assert_eq!(stamp(), first);
     p.write("runtime/zzz", "y");
-    pack("packed 13 files");
-    p.write("runtime/more.txt", "");
     pack("packed 14 files");
-    assert_eq!(unpack(&p.read("runtime.hpack")).unwrap().len(), 14);
+    p.write("runtime/more.txt", "");
+    pack("packed 15 files");
+    assert_eq!(unpack(&p.read("runtime.hpack")).unwrap().len(), 15);
     // A pack that was replaced by another program is written again.
     p.write("runtime.hpack", "HPAK");
-    pack("packed 14 files");
+    pack("packed 15 files");
     p.remove("runtime.hpack");
-    pack("packed 14 files");
-    pack("unchanged 14 files");
+    pack("packed 15 files");
+    pack("unchanged 15 files");
     unpack(&p.read("runtime.hpack")).unwrap();
 }
 
@@ -176,7 +200,7 @@ fn pack_is_written_beside_the_output() {
     let p = Project::new();
     p.write("assets/a.png", test_image(4, 4, 1));
     p.run(&["-q", "--pack", "-o", "out/v1.2/"]).expect(0);
-    assert_eq!(unpack(&p.read("out/v1.2.hpack")).unwrap().len(), 2);
+    assert_eq!(unpack(&p.read("out/v1.2.hpack")).unwrap().len(), 3);
     assert!(!p.exists("out/v1.2/.hpack"));
     p.run(&["pack", "info", "-o", "out/v1.2/"]).expect(0);
     let found: Vec<String> = p.tree("out").into_keys().collect();
@@ -196,7 +220,7 @@ fn manifest_on_failure_keep_keeps_old_pack_and_manifest() {
     assert_eq!((p.read("runtime.hpack"), p.read("runtime/assets.hman")), (pack.clone(), manifest));
     p.remove("assets/b.png").run(&["-q", "--pack"]).expect(0);
     assert_ne!(p.read("runtime.hpack"), pack);
-    assert_eq!(unpack(&p.read("runtime.hpack")).unwrap().len(), 2);
+    assert_eq!(unpack(&p.read("runtime.hpack")).unwrap().len(), 3);
 }
 
 #[test]
@@ -228,7 +252,7 @@ fn pack_info_reports_layout() {
     let text = p.run(&["pack", "info"]).expect(0).stdout;
     let lines: Vec<&str> = text.lines().collect();
     let kb = |n: usize| format!("{:.1} KB", n as f64 / 1024.0);
-    assert_eq!(lines[0], format!("== runtime.hpack (HPAK v2) — 13 entries, {}", kb(pack.len())));
+    assert_eq!(lines[0], format!("== runtime.hpack (HPAK v2) — 14 entries, {}", kb(pack.len())));
     let padding = pack.len() - 24 - toc - payload;
     assert_eq!(
         lines[1],
@@ -258,10 +282,15 @@ fn info_and_check_accept_packs() {
 
     // A damaged file in a valid pack is reported.
     let q = Project::new();
-    q.write("assets/x.png", test_image(4, 4, 1)).run(&["-q"]).expect(0);
-    q.write("runtime/bad.ktx2", "broken").run(&["-q", "--pack"]).expect(0);
+    q.write("assetc.yml", "embed: [\"*.hmat\"]\n").write("assets/bad.hmat", "broken");
+    q.write("assets/x.png", test_image(4, 4, 1)).run(&["-q", "--pack"]).expect(0);
+    let pack = q.read("runtime.hpack");
+    let at = pack.windows(6).rposition(|bytes| bytes == b"broken").unwrap();
+    let mut damaged = pack.clone();
+    damaged[at] = b'B';
+    q.write("runtime.hpack", damaged);
     let ran = q.run(&["check", "runtime.hpack"]).expect(1);
-    assert!(ran.stdout.contains("  FAIL bad.ktx2: "), "{ran:?}");
+    assert!(ran.stdout.contains("  FAIL bad.hmat: "), "{ran:?}");
 
     // An invalid pack is a finding of `check` and an error of the other commands.
     for (bytes, word) in [

@@ -112,7 +112,7 @@ impl Project {
         (number("built"), number("cached"))
     }
 
-    /// Returns all files below a directory with their bytes, without journals.
+    /// Returns all files below a directory with their bytes, without journals and the digests that builds with a pack write.
     pub(crate) fn tree(&self, dir: &str) -> BTreeMap<String, Vec<u8>> {
         let mut files = BTreeMap::new();
         collect(&self.path(dir), "", &mut files);
@@ -128,7 +128,7 @@ fn collect(dir: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) {
         let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
         if entry.file_type().unwrap().is_dir() {
             collect(&entry.path(), &path, files);
-        } else if name != ".assetc-cache" {
+        } else if ![".assetc-cache", "assets.sha256"].contains(&name.as_str()) {
             files.insert(path, fs::read(entry.path()).unwrap());
         }
     }

@@ -21,17 +21,18 @@ fn data(html: &[u8]) -> Value {
 fn report_is_written_beside_the_output() {
     let p = project();
     let ran = p.run(&["report"]).expect(0);
-    let size: usize = p.tree("runtime").values().map(Vec::len).sum();
+    let outputs: usize = p.tree("runtime").values().map(Vec::len).sum();
+    let size = outputs + p.read("runtime/assets.sha256").len();
     assert_eq!(
         ran.stdout,
-        format!("3 files, {size} B -> runtime.report.html\n").replace(&format!("{size} B"), &human(size))
+        format!("4 files, {size} B -> runtime.report.html\n").replace(&format!("{size} B"), &human(size))
     );
     let page = p.read("runtime.report.html");
     let reported = data(&page);
     assert_eq!((&reported["title"], &reported["size"]), (&"runtime".into(), &size.into()));
     let paths: Vec<&str> =
         reported["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
-    assert_eq!(paths, ["a.ktx2", "assets.hman", "dir/b.n.ktx2"]);
+    assert_eq!(paths, ["a.ktx2", "assets.hman", "assets.sha256", "dir/b.n.ktx2"]);
     assert_eq!(reported["files"][0]["levels"].as_array().unwrap().len(), 5);
 
     // The report of the pack equals that of the directory, except for the title.
@@ -60,21 +61,21 @@ fn report_since_prints_growth() {
     let p = project();
     p.run(&["report", "--out", "old.html"]).expect(0);
     p.write("assets/c.png", test_image(40, 40, 3));
-    p.run(&[]).expect(0);
+    p.run(&["--pack"]).expect(0);
     let reported = p.run(&["report", "--since", "old.html", "--json"]).expect(0).json();
     assert_eq!(
         (&reported["files"], &reported["broken"], &reported["notes"]),
-        (&4.into(), &0.into(), &serde_json::json!([]))
+        (&5.into(), &0.into(), &serde_json::json!([]))
     );
-    // A standalone texture does not change the manifest.
+    // A standalone texture does not change the manifest; the digests list it.
     assert_eq!(
         (&reported["since"]["added"], &reported["since"]["changed"], &reported["since"]["removed"]),
-        (&1.into(), &0.into(), &0.into())
+        (&1.into(), &1.into(), &0.into())
     );
     assert_eq!(reported["bytes"], p.read("runtime.report.html").len());
     let ran = p.run(&["report", "--since", "old.html"]).expect(0);
     assert!(
-        ran.stdout.ends_with(": 1 new, 0 changed, 0 removed\n") && ran.stdout.contains("\n+"),
+        ran.stdout.ends_with(": 1 new, 1 changed, 0 removed\n") && ran.stdout.contains("\n+"),
         "{}",
         ran.stdout
     );

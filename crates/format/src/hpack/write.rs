@@ -2,7 +2,7 @@
 //!
 //! Rejects duplicate paths, paths that could escape the runtime root, and values that exceed their fields.
 
-use alloc::{string::String, vec::Vec};
+use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
 use super::{ALIGNMENT, Header, MAGIC, PackKind, Record, VERSION};
 use crate::bytes::align;
@@ -29,6 +29,8 @@ pub struct PlacedFile {
     pub kind: PackKind,
     /// Number of zero bytes before the payload: fewer than [`ALIGNMENT`].
     pub padding: usize,
+    /// True if an earlier file has the same content, whose payload this file shares: nothing is written for it.
+    pub is_shared: bool,
     /// The byte offset of the payload in the pack.
     pub offset: u64,
 }
@@ -39,7 +41,23 @@ impl PackLayout {
     /// # Errors
     ///
     /// [`Error::Duplicate`], [`Error::BadPath`] or [`Error::TooLarge`] if the files cannot be packed.
-    pub fn new(mut files: Vec<(String, u64)>) -> Result<PackLayout, Error> {
+    pub fn new(files: Vec<(String, u64)>) -> Result<PackLayout, Error> {
+        PackLayout::lay_out(files.into_iter().map(|(path, size)| (path, size, None::<()>)).collect())
+    }
+
+    /// Lays out files given as path, size and digest, in any order. Files with equal digests share one payload.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](PackLayout::new).
+    pub fn sharing(files: Vec<(String, u64, [u8; 32])>) -> Result<PackLayout, Error> {
+        PackLayout::lay_out(
+            files.into_iter().map(|(path, size, digest)| (path, size, Some(digest))).collect(),
+        )
+    }
+
+    /// Lays out files; those with the same key share one payload, which is that of the first by path.
+    fn lay_out<K: Ord>(mut files: Vec<(String, u64, Option<K>)>) -> Result<PackLayout, Error> {
         let too_large = |field, found| Error::TooLarge { field, found, max: u64::MAX };
         files.sort();
         if let Some(pair) = files.windows(2).find(|pair| pair[0].0 == pair[1].0) {
@@ -50,19 +68,28 @@ impl PackLayout {
             found: files.len() as u64,
             max: u32::MAX.into(),
         })?;
-        let toc_bytes: u64 = files.iter().map(|(path, _)| (Record::SIZE + path.len()) as u64).sum();
+        let toc_bytes: u64 = files.iter().map(|(path, ..)| (Record::SIZE + path.len()) as u64).sum();
 
         let mut head = Vec::new();
         Header { magic: MAGIC, version: VERSION, count, flags: 0, toc_bytes }.put(&mut head);
         let mut end = Header::SIZE as u64 + toc_bytes;
         let mut placed = Vec::with_capacity(files.len());
-        for (path, size) in files {
+        let mut payloads: BTreeMap<(u64, K), u64> = BTreeMap::new();
+        for (path, size, key) in files {
             paths::check(&path).map_err(|why| Error::BadPath { path: path.clone(), why })?;
             let (kind, path_len) = (PackKind::from_path(&path), paths::len_u16(&path)?);
-            let offset = align(end, ALIGNMENT).ok_or(too_large("offset", end))?;
+            let place = align(end, ALIGNMENT).ok_or(too_large("offset", end))?;
+            let key = key.filter(|_| size > 0);
+            let earlier =
+                key.map(|key| *payloads.entry((size, key)).or_insert(place)).filter(|at| *at != place);
+            let (offset, is_shared) = (earlier.unwrap_or(place), earlier.is_some());
             Record { offset, size, kind: kind as u8, path_len }.put(&mut head);
             head.extend_from_slice(path.as_bytes());
-            placed.push(PlacedFile { path, size, kind, padding: (offset - end) as usize, offset });
+            let padding = if is_shared { 0 } else { (offset - end) as usize };
+            placed.push(PlacedFile { path, size, kind, padding, is_shared, offset });
+            if is_shared {
+                continue;
+            }
             end = offset.checked_add(size).ok_or(too_large("size", size))?;
         }
         Ok(PackLayout { head, files: placed, file_len: end })
@@ -84,7 +111,7 @@ impl PackLayout {
     }
 }
 
-/// Encodes a pack of files in memory, in any order.
+/// Encodes a pack of files in memory, in any order. Files with equal contents share one payload.
 ///
 /// # Errors
 ///
@@ -92,10 +119,11 @@ impl PackLayout {
 pub fn write(files: &[(&str, &[u8])]) -> Result<Vec<u8>, Error> {
     let mut files = files.to_vec();
     files.sort();
-    let layout =
-        PackLayout::new(files.iter().map(|(path, data)| ((*path).into(), data.len() as u64)).collect())?;
+    let layout = PackLayout::lay_out(
+        files.iter().map(|(path, data)| ((*path).into(), data.len() as u64, Some(*data))).collect(),
+    )?;
     let mut out = layout.head.clone();
-    for (placed, (_, data)) in layout.files().iter().zip(files) {
+    for (placed, (_, data)) in layout.files().iter().zip(files).filter(|(placed, _)| !placed.is_shared) {
         out.extend_from_slice(&[0; ALIGNMENT as usize][..placed.padding]);
         out.extend_from_slice(data);
     }

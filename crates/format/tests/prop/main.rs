@@ -244,9 +244,16 @@ proptest! {
         let good = write_pack(&files);
         truncate_and_flip_bits(named("hpack"), &good, |at, bytes| {
             assert!(at >= 24, "a header has one right value");
-            // A file that verifies is what the writer would have written.
-            let files: Vec<_> = HpackView::read(bytes).unwrap().files().map(|(e, data)| (e.path, data)).collect();
-            assert_eq!(hpack::write(&files).unwrap(), bytes);
+            // A file that verifies is what the writer would have written, unless two payloads have become equal: the
+            // writer would have stored them once.
+            let view = HpackView::read(bytes).unwrap();
+            let payloads = view.files().filter(|(e, _)| e.size > 0).map(|(e, data)| (data, e.offset));
+            let payloads: std::collections::BTreeSet<_> = payloads.collect();
+            let contents: std::collections::BTreeSet<_> = payloads.iter().map(|(data, _)| data).collect();
+            if contents.len() == payloads.len() {
+                let files: Vec<_> = view.files().map(|(e, data)| (e.path, data)).collect();
+                assert_eq!(hpack::write(&files).unwrap(), bytes);
+            }
         });
     }
 

@@ -218,6 +218,7 @@ pub(super) fn summary(
     }
     if !report.is_ok() && shard.is_none() {
         out.line(match report.refs {
+            Some(_) if report.failed() == 0 => "the pack was not updated",
             Some(_) => "failed sources keep the outputs of their last build; the pack was not updated",
             None => "the manifest and the pack were not updated",
         });

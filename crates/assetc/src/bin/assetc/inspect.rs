@@ -288,7 +288,10 @@ fn print_checked(session: &Session, out: &mut Out, checked: &CheckReport, shown:
         let counts = if counts.is_empty() { "no runtime files".to_owned() } else { counts.join(", ") };
         let compared = match checked.compared {
             0 => "no journal to compare with".to_owned(),
-            n => format!("{} the journal", render::count(n, "file matches", "files match")),
+            n => {
+                let with = if checked.by_digests { "assets.sha256" } else { "the journal" };
+                format!("{} {with}", render::count(n, "file matches", "files match"))
+            }
         };
         out.line(&format!("{}: {}; {compared}", out.style.good("integrity OK"), counts));
     }
@@ -333,6 +336,9 @@ fn print_pack(out: &mut Out, info: &PackInfo, shown: &str) {
         render::size(info.payload),
         render::size(info.padding)
     ));
+    if info.shared > 0 {
+        out.line(&format!("  shared: {} of identical content stored once", render::size(info.shared)));
+    }
     for kind in &info.kinds {
         let name = match kind.ext {
             Some(ext) => format!("{} (.{ext})", kind.kind),
@@ -367,6 +373,7 @@ fn pack_json(info: &PackInfo) -> Json {
         ("toc", info.toc.into()),
         ("payload", info.payload.into()),
         ("padding", info.padding.into()),
+        ("shared", info.shared.into()),
         ("kinds", Json::list(kinds)),
         ("entries", Json::list(entries)),
     ])

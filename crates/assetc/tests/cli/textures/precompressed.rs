@@ -62,6 +62,14 @@ fn ktx2_sources_are_copied_or_encoded_again() {
     let ran = p.run(&[]).expect(1);
     assert!(ran.stderr.contains("error[texture-passthrough]: a.ktx2: "), "{}", ran.stderr);
     assert!(p.exists("runtime/b.ktx2"));
+
+    // Damage inside a supercompressed mip level leaves the structure intact.
+    let mut damaged = texture.clone();
+    let last = damaged.len() - 1;
+    damaged[last] ^= 1;
+    p.write("assets/a.ktx2", &damaged);
+    let ran = p.run(&[]).expect(1);
+    assert!(ran.stderr.contains("the Zstandard frame at offset "), "{}", ran.stderr);
 }
 
 #[test]

@@ -57,7 +57,7 @@ const FILES: [&str; 21] = [
 const FOLDERS: [&str; 4] = ["x.env", "sub/y.env", "g.array", "sub/g.n.array"];
 const FACES: [&str; 6] = ["px", "nx", "py", "ny", "pz", "nz"];
 /// Foreign files in the output directory. The build never writes these names.
-const FOREIGN: [&str; 4] = ["notes.txt", "sub/readme.md", "extra.ktx2", "x.env.ktx2.bak"];
+const FOREIGN: [&str; 4] = ["notes.txt", "sub/readme.md", "extra.bin", "x.env.ktx2.bak"];
 
 /// Makes random edits of a project.
 pub struct Editor<'a> {

@@ -58,7 +58,8 @@ impl Project {
     /// Returns all files below a directory with their content, without the journal.
     pub fn tree(&self, dir: &str) -> Files {
         let mut found = files::tree(&self.path(dir));
-        found.retain(|path, _| path != ".assetc-cache");
+        // Builds without a pack keep the digests or remove them; those that a pack has are compared with it.
+        found.retain(|path, _| ![".assetc-cache", "assets.sha256"].contains(&path.as_str()));
         found
     }
 
