@@ -102,6 +102,19 @@ pub fn transfer(head: &[u8]) -> Result<Transfer, Error> {
     Ok(descriptor.transfer)
 }
 
+/// Returns the length of everything before the mip levels, which [`Ktx2View::read_prefix`] needs: header, level index,
+/// descriptor and metadata.
+///
+/// # Errors
+///
+/// [`Error`] if the header is truncated or invalid.
+pub fn head_len(prefix: &[u8]) -> Result<u64, Error> {
+    let header = read_header(&mut Reader::new(prefix))?;
+    read_shape(&header)?;
+    let sections = u64::from(header.dfd_byte_length) + u64::from(header.kvd_byte_length);
+    Ok(level_index_at(header.level_count) as u64 + sections)
+}
+
 impl<'a> Ktx2View<'a> {
     /// Checks header, descriptor, metadata and level index. The contents of mip levels are left to
     /// [`verify`](Format::verify).
@@ -110,6 +123,27 @@ impl<'a> Ktx2View<'a> {
     ///
     /// [`Error`] if the file is not one that Kiln could have written.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
+        let view = Self::read_prefix(bytes)?;
+        let (end, len) = (view.level_end(0).unwrap_or(0), bytes.len() as u64);
+        if end <= len {
+            return Ok(view);
+        }
+        // The mip level at which the file ends; smaller ones are before it.
+        let missing = (0..view.level_count).rev().find(|&level| view.level_end(level) > Some(len));
+        let at = level_index_at(missing.unwrap_or(0));
+        let index = LevelIndex::read(&mut Reader::starting(bytes, at))?;
+        let (start, size) = (index.byte_offset, index.byte_length);
+        Err(Error::Range { at: at as u64, field: "level", start, size, len })
+    }
+
+    /// Reads the first bytes of a file, at least [`head_len`] of them, with the checks of [`read`](Self::read).
+    /// [`level`](Self::level) returns the mip levels that the prefix has whole. Mip levels are stored smallest first, so
+    /// that every prefix has the smallest ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the bytes are not the start of a file that Kiln could have written.
+    pub fn read_prefix(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes);
         let header = read_header(&mut reader)?;
         let level_count = header.level_count;
@@ -165,8 +199,8 @@ impl<'a> Ktx2View<'a> {
         Ok(view)
     }
 
-    /// Checks that mip levels are stored smallest first, each at the next aligned offset, the largest ending
-    /// at the end of the file.
+    /// Checks that mip levels are stored smallest first, each at the next aligned offset, and that nothing follows the
+    /// largest.
     fn check_index(&self) -> Result<(), Error> {
         let len = self.bytes.len() as u64;
         let mut end = self.levels_at;
@@ -187,9 +221,9 @@ impl<'a> Ktx2View<'a> {
             };
             index.must_equal(expected, at as u64)?;
             let outside = Error::Range { at: at as u64, field: "level", start: offset, size, len };
-            end = offset.checked_add(size).filter(|&end| end <= len).ok_or(outside)?;
+            end = offset.checked_add(size).ok_or(outside)?;
         }
-        match len - end {
+        match len.saturating_sub(end) {
             0 => Ok(()),
             extra => Err(Error::Trailing { at: end, extra }),
         }
@@ -230,7 +264,18 @@ impl<'a> Ktx2View<'a> {
         self.supercompression
     }
 
-    /// Returns a mip level, 0 being the largest; `None` if there is no such mip level.
+    /// Returns the byte offset of the end of a mip level: a prefix of this length has that mip level and all smaller
+    /// ones. `None` if there is no such mip level.
+    pub fn level_end(&self, level: u32) -> Option<u64> {
+        if level >= self.level_count {
+            return None;
+        }
+        let index = LevelIndex::read(&mut Reader::starting(self.bytes, level_index_at(level))).ok()?;
+        index.byte_offset.checked_add(index.byte_length)
+    }
+
+    /// Returns a mip level, 0 being the largest; `None` if there is no such mip level, or if the file is a prefix that
+    /// does not have it.
     pub fn level(&self, level: u32) -> Option<Level<'a>> {
         if level >= self.level_count {
             return None;

@@ -19,18 +19,16 @@
 //! Solid-colour blocks are exact. The bytes depend on the texels and the [`Bc7Options`] alone.
 
 mod block;
-mod decode;
 mod effort;
 mod fit;
 mod grid;
-mod modes;
-mod packing;
-mod patterns;
 mod search;
 mod solid;
 mod stages;
 
-pub use decode::decode_block;
+use kiln_transcode::bc7::{decode, modes, packing, patterns};
+
+pub use kiln_transcode::bc7::decode_block;
 
 use crate::batch::GROUP;
 use crate::block::Class;

@@ -35,25 +35,20 @@
 //!
 //! `block` classifies blocks; `search` selects the modes to try for a block, `batch` packs blocks into
 //! batches of eight; `stages` searches the modes, built from `principal_axis`, `fit` and `subset_fit` (endpoints and weights),
-//! `endpoint_range` (quantisation), `partitions`, `ranking` (of partitions) and `transcode` (the error as
-//! BC7); `packing` writes the bits, `hints` finds transcoding hints, `rdo` makes blocks repeat for Zstandard,
-//! `decode` decodes blocks; `lanes` is the SIMD arithmetic on eight blocks at once.
+//! `ranking` (of partitions) and `transcode` (the error as BC7); `hints` finds transcoding hints, `rdo` makes blocks
+//! repeat for Zstandard; `lanes` is the SIMD arithmetic on eight blocks at once. The layouts of both formats, modes,
+//! partitions, endpoint ranges, packing and decoding, are in `kiln-transcode`, which games link.
 
 #![allow(clippy::needless_range_loop, reason = "texels, channels and subsets are indices of several arrays")]
 
 mod batch;
 pub mod bc7;
 mod block;
-mod decode;
 mod effort;
 mod encode;
-mod endpoint_range;
 mod fit;
 mod hints;
 mod lanes;
-mod modes;
-mod packing;
-mod partitions;
 mod principal_axis;
 mod ranking;
 mod rdo;
@@ -63,11 +58,13 @@ mod subset_fit;
 mod transcode;
 mod view;
 
-pub use decode::decode_block;
+use kiln_transcode::uastc::{decode, endpoint_range, modes, packing, partitions};
+
 pub use encode::{encode_block, encode_rows, strip_rows};
 #[doc(hidden)]
 pub use encode::{encode_rows_on, encode_with_errors};
-pub use hints::solid::ETC1_MODIFIERS;
+pub use kiln_transcode::etc1::MODIFIERS as ETC1_MODIFIERS;
+pub use kiln_transcode::uastc::decode_block;
 #[doc(hidden)]
 pub use lanes::Path;
 pub use view::{View, blocks_high, blocks_wide, encoded_len};

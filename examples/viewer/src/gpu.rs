@@ -4,7 +4,6 @@ use std::error::Error;
 use std::ops::Range;
 
 use kiln_format::hmesh::GpuVertex;
-use kiln_format::ktx2::Ktx2View;
 use wgpu::util::{BufferInitDescriptor, DeviceExt, TextureDataOrder};
 
 use crate::texture;
@@ -83,9 +82,9 @@ impl Gpu {
         self.buffer(&bytes, wgpu::BufferUsages::UNIFORM)
     }
 
-    pub(crate) fn upload(&self, view: &Ktx2View<'_>) -> Result<wgpu::TextureView, Box<dyn Error>> {
+    pub(crate) fn upload(&self, file: &[u8]) -> Result<wgpu::TextureView, Box<dyn Error>> {
         let has_bc7 = self.device.features().contains(wgpu::Features::TEXTURE_COMPRESSION_BC);
-        Ok(upload(&self.device, &self.queue, &texture::ready(view, has_bc7)?))
+        Ok(upload(&self.device, &self.queue, &texture::ready(file, has_bc7)?))
     }
 
     pub(crate) fn camera(&self, matrix: &[f32; 16]) -> wgpu::BindGroup {

@@ -20,7 +20,6 @@ use kiln_format::hman::{self, HmanView};
 use kiln_format::hmat::{AlphaMode, GpuMaterial, HmatView};
 use kiln_format::hmesh::HmeshView;
 use kiln_format::hpack::HpackView;
-use kiln_format::ktx2::Ktx2View;
 
 use crate::gpu::{Draw, Gpu, Model};
 
@@ -71,7 +70,7 @@ fn view(bytes: &[u8]) -> Result<(u32, u32, Vec<u8>), Box<dyn Error>> {
             let material = row.unwrap_or_default();
             // A hash of 0 is no texture; any other leads through the manifest to a file of the pack.
             let found = manifest.find(material.base_color_tex).and_then(|found| pack.get(found.path));
-            let texture = found.map(Ktx2View::read).transpose()?.map(|view| gpu.upload(&view)).transpose()?;
+            let texture = found.map(|file| gpu.upload(file)).transpose()?;
             let range = submesh.first_index..submesh.first_index + submesh.index_count;
             draws.push(Draw { range, bind: gpu.material(&factors(&material), texture.as_ref()) });
         }

@@ -11,6 +11,7 @@
 //! | target | covers |
 //! |---|---|
 //! | `hmesh`, `hmat`, `hman`, `hanim`, `hfont`, `hpack`, `ktx2`, `spv` | the reader of one runtime format: verify, describe, dump, facts and cross-reference checks; verified files must be readable |
+//! | `transcode` | the transcoder: mip levels of a KTX2 file or of a prefix of it, and the bytes as blocks, in every format |
 //! | `pak` | opening a pak, and its header and index without checksums: every asset, reference, material and key |
 //! | `pak-assets` | the payloads in a pak after decompression: mesh, animation, bitmap, scene, bitmap font, chosen by the first byte |
 //! | `asset-db` | the Unity asset database, decoded and encoded again |
@@ -42,6 +43,7 @@ mod in_memory_build;
 mod projects;
 mod readers;
 mod shaders;
+mod transcode;
 mod unity;
 
 /// A fuzz target: one reader or importer.
@@ -69,6 +71,7 @@ targets! {
     "hpack" |bytes| readers::format("hpack", bytes);
     "ktx2" |bytes| readers::format("ktx2", bytes);
     "spv" |bytes| readers::format("spv", bytes);
+    "transcode" transcode::transcode;
     "pak" readers::pak;
     "pak-assets" readers::pak_assets;
     "asset-db" readers::asset_db;

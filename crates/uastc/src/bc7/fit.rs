@@ -1,8 +1,9 @@
 //! Endpoint fitting for BC7: endpoints and weights of each subset, for texels near its principal axis.
 //!
-//! The arithmetic is that of UASTC, in [`crate::subset_fit`]; [`Grid::nearest`] quantises the endpoints. BC7 is the
+//! The arithmetic is that of UASTC, in [`crate::subset_fit`]; [`nearest`] quantises the endpoints. BC7 is the
 //! simpler of the two: weights are uniform, and interpolated values round to the nearest.
 
+use super::grid::nearest;
 use super::modes::Grid;
 use crate::lanes::Lanes;
 use crate::principal_axis::{AxisProjection, Members, Texels};
@@ -56,7 +57,7 @@ pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize>(
             let sums = Sums::<L, C, S>::new::<Bc7, N>(members, &now.weights, px, px);
             for s in 0..S {
                 let solution = sums.solve(s, projection.count[s]);
-                now.pairs[s] = grid.nearest(&solution.low, &solution.high, solution.form, opaque);
+                now.pairs[s] = nearest(grid, &solution.low, &solution.high, solution.form, opaque);
             }
             now.weights = subset_fit::project::<Bc7, L, C, N, S, 1>(px, members, &now.pairs);
             now.error = subset_fit::error::<Bc7, L, C, N, S, 1>(px, members, &now.pairs, &now.weights);

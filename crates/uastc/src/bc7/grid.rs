@@ -17,73 +17,71 @@ const SHARED: PBitChoices = &[[0.0, 0.0], [1.0, 1.0]];
 const ALL_ONES: PBitChoices = &[[1.0, 1.0]];
 const NONE: PBitChoices = &[[0.0, 0.0]];
 
-impl Grid {
-    /// Returns the P-bits that may be chosen. `opaque`: alpha shares the P-bits with the channels of the fit
-    /// and has to be all ones.
-    const fn p_bit_choices(self, opaque: bool) -> PBitChoices {
-        match self.p_bits {
-            PBits::None => NONE,
-            PBits::PerEndpoint if opaque => ALL_ONES,
-            PBits::PerEndpoint => INDEPENDENT,
-            PBits::Shared => SHARED,
+/// Returns the P-bits that may be chosen. `opaque`: alpha shares the P-bits with the channels of the fit
+/// and has to be all ones.
+const fn p_bit_choices(grid: Grid, opaque: bool) -> PBitChoices {
+    match grid.p_bits {
+        PBits::None => NONE,
+        PBits::PerEndpoint if opaque => ALL_ONES,
+        PBits::PerEndpoint => INDEPENDENT,
+        PBits::Shared => SHARED,
+    }
+}
+
+/// Returns the quantised values below and above a value, with this P-bit.
+#[inline(always)]
+fn around<L: Lanes>(grid: Grid, value: L, p_bit: f32) -> [L; 2] {
+    let top = ((1 << grid.bits) - 1) as f32;
+    let value = if grid.bits == 8 { value } else { value * L::splat(top / 255.0) };
+    let (low, step) = match grid.p_bits {
+        PBits::None => (value.clamp(0.0, top - 1.0).floor(), 1.0),
+        _ => {
+            let half = ((value - L::splat(p_bit)) * L::splat(0.5)).clamp(0.0, (top - 3.0) * 0.5).floor();
+            (half + half + L::splat(p_bit), 2.0)
+        }
+    };
+    [widened(grid, low), widened(grid, low + L::splat(step))]
+}
+
+/// Expands to eight bits as [`Grid::widen`] does, for lanes.
+#[inline(always)]
+fn widened<L: Lanes>(grid: Grid, value: L) -> L {
+    if grid.bits == 8 {
+        return value;
+    }
+    let high = value * L::splat((1 << (8 - grid.bits)) as f32);
+    high + (high * L::splat(1.0 / (1 << grid.bits) as f32)).floor()
+}
+
+/// Returns the best endpoints for a solution `x`, `y` of each channel, where an offset from it costs
+/// `form[0] dx² + form[1] dx dy + form[2] dy²`.
+#[inline(always)]
+pub(crate) fn nearest<L: Lanes, const C: usize>(
+    grid: Grid,
+    x: &[L; C],
+    y: &[L; C],
+    form: [L; 3],
+    opaque: bool,
+) -> EndpointPair<L, C> {
+    let mut best = EndpointPair { low: *x, high: *y };
+    let mut least = L::splat(1e30);
+    for &[px, py] in p_bit_choices(grid, opaque) {
+        let mut now = best;
+        let mut sum = L::zero();
+        for c in 0..C {
+            let (xs, ys) = (around(grid, x[c], px), around(grid, y[c], py));
+            let (low, high, cost) = best_pair(xs, ys, x[c], y[c], form);
+            (now.low[c], now.high[c]) = (low, high);
+            sum = sum + cost;
+        }
+        let better = sum.less(least);
+        least = least.min(sum);
+        for c in 0..C {
+            best.low[c] = now.low[c].or(better, best.low[c]);
+            best.high[c] = now.high[c].or(better, best.high[c]);
         }
     }
-
-    /// Returns the quantised values below and above a value, with this P-bit.
-    #[inline(always)]
-    fn around<L: Lanes>(self, value: L, p_bit: f32) -> [L; 2] {
-        let top = ((1 << self.bits) - 1) as f32;
-        let value = if self.bits == 8 { value } else { value * L::splat(top / 255.0) };
-        let (low, step) = match self.p_bits {
-            PBits::None => (value.clamp(0.0, top - 1.0).floor(), 1.0),
-            _ => {
-                let half = ((value - L::splat(p_bit)) * L::splat(0.5)).clamp(0.0, (top - 3.0) * 0.5).floor();
-                (half + half + L::splat(p_bit), 2.0)
-            }
-        };
-        [self.widened(low), self.widened(low + L::splat(step))]
-    }
-
-    /// Expands to eight bits as [`Grid::widen`] does, for lanes.
-    #[inline(always)]
-    fn widened<L: Lanes>(self, value: L) -> L {
-        if self.bits == 8 {
-            return value;
-        }
-        let high = value * L::splat((1 << (8 - self.bits)) as f32);
-        high + (high * L::splat(1.0 / (1 << self.bits) as f32)).floor()
-    }
-
-    /// Returns the best endpoints for a solution `x`, `y` of each channel, where an offset from it costs
-    /// `form[0] dx² + form[1] dx dy + form[2] dy²`.
-    #[inline(always)]
-    pub(crate) fn nearest<L: Lanes, const C: usize>(
-        self,
-        x: &[L; C],
-        y: &[L; C],
-        form: [L; 3],
-        opaque: bool,
-    ) -> EndpointPair<L, C> {
-        let mut best = EndpointPair { low: *x, high: *y };
-        let mut least = L::splat(1e30);
-        for &[px, py] in self.p_bit_choices(opaque) {
-            let mut now = best;
-            let mut sum = L::zero();
-            for c in 0..C {
-                let (xs, ys) = (self.around(x[c], px), self.around(y[c], py));
-                let (low, high, cost) = best_pair(xs, ys, x[c], y[c], form);
-                (now.low[c], now.high[c]) = (low, high);
-                sum = sum + cost;
-            }
-            let better = sum.less(least);
-            least = least.min(sum);
-            for c in 0..C {
-                best.low[c] = now.low[c].or(better, best.low[c]);
-                best.high[c] = now.high[c].or(better, best.high[c]);
-            }
-        }
-        best
-    }
+    best
 }
 
 /// Returns the pair of the four with the lowest cost, and its cost.

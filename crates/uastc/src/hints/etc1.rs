@@ -5,63 +5,16 @@
 //! the best layout the bias is solved for: with the modifiers fixed, each channel of each half has an ideal
 //! base, and the 32 bias codes are compared by their distance to it.
 
-use super::solid::ETC1_MODIFIERS;
 use crate::batch::{Batch, Stage};
 use crate::block::Block;
 use crate::effort::Effort;
 use crate::lanes::Lanes;
 use crate::modes::MODES;
 use crate::principal_axis::Texels;
+use kiln_transcode::etc1::{BIASES, MODIFIERS as ETC1_MODIFIERS};
 
 /// The stage that finds the ETC1 hints of blocks.
 pub(crate) struct Etc1;
-
-/// The offset of each channel of each half for a bias code, in steps of the base: `[half][channel]`.
-type Bias = [[i8; 3]; 2];
-
-/// The biases that can be selected; code 10 (two steps down) is left out.
-static BIASES: [Bias; 32] = {
-    let mut all = [[[0; 3]; 2]; 32];
-    let mut code = 0;
-    while code < 32 {
-        all[code] = bias(code as i8);
-        code += 1;
-    }
-    all
-};
-
-/// Returns the offsets of a bias code, from the UASTC specification's table of ETC1 biases.
-const fn bias(code: i8) -> Bias {
-    const fn one(half: usize, channel: usize, by: i8) -> Bias {
-        let mut out = [[0; 3]; 2];
-        out[half][channel] = by;
-        out
-    }
-    match code {
-        2 => one(0, 0, -1),
-        5 => one(0, 1, -1),
-        6 => one(0, 2, -1),
-        7 => one(0, 0, 1),
-        11 => one(0, 1, 1),
-        15 => one(0, 2, 1),
-        18 => one(1, 0, -1),
-        19 => one(1, 1, -1),
-        20 => one(1, 2, -1),
-        21 => one(1, 0, 1),
-        24 => one(1, 1, 1),
-        8 => one(1, 2, 1),
-        10 => [[-2; 3]; 2],
-        27 => [[-1; 3], [0; 3]],
-        28 => [[1; 3], [-1; 3]],
-        29 => [[0; 3], [1; 3]],
-        30 => [[0; 3], [-1; 3]],
-        31 => [[1; 3], [0; 3]],
-        _ => {
-            let by = [code % 3 - 1, code / 3 % 3 - 1, code / 9 % 3 - 1];
-            [by, by]
-        }
-    }
-}
 
 /// The best layout so far: base colours as stored (four or five bits), its error and its parameters.
 #[derive(Clone, Copy)]

@@ -1,18 +1,7 @@
 //! ETC1 hints of solid-colour blocks.
 
 use crate::packing::SolidHint;
-
-/// The intensity modifiers of ETC1, by table and selector, smallest first.
-pub const ETC1_MODIFIERS: [[i32; 4]; 8] = [
-    [-8, -2, 2, 8],
-    [-17, -5, 5, 17],
-    [-29, -9, 9, 29],
-    [-42, -13, 13, 42],
-    [-60, -18, 18, 60],
-    [-80, -24, 24, 80],
-    [-106, -33, 33, 106],
-    [-183, -47, 47, 183],
-];
+use kiln_transcode::etc1::MODIFIERS as ETC1_MODIFIERS;
 
 /// For every modifier and value, the nearest 5-bit base with that modifier, and its error.
 static NEAREST: [[(u8, u8); 256]; 32] = {

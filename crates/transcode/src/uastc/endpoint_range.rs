@@ -10,23 +10,23 @@
 
 /// A range of the ASTC integer sequence encoding, with its levels and their stored indices.
 #[derive(Debug)]
-pub(crate) struct EndpointRange {
+pub struct EndpointRange {
     /// Bits of each value besides the trit or quint.
-    pub(crate) bits: u32,
+    pub bits: u32,
     /// 3 if each value carries a trit, 5 for a quint, 1 for neither.
-    pub(crate) radix: u32,
+    pub radix: u32,
     /// The number of levels.
-    pub(crate) levels: u32,
+    pub levels: u32,
     /// Distance between levels in the closed form.
-    pub(crate) step: f32,
+    pub step: f32,
     /// The offset that is added before rounding down.
-    pub(crate) offset: f32,
+    pub offset: f32,
     /// The additional offset in the upper half of the levels.
-    pub(crate) upper: f32,
+    pub upper: f32,
     /// The unquantised value of each stored index.
-    pub(crate) values: [u8; 256],
+    pub values: [u8; 256],
     /// The stored index of each value; defined for levels only.
-    pub(crate) indices: [u8; 256],
+    pub indices: [u8; 256],
 }
 
 /// The parameters of a range: bits, radix, the letters of `B` from bit 8 down to bit 0 and the factor `C`, as
@@ -55,7 +55,7 @@ impl EndpointRange {
     }
 
     /// Returns level `i` of the sorted levels, by the closed form.
-    pub(crate) const fn level(&self, i: u32) -> u32 {
+    pub const fn level(&self, i: u32) -> u32 {
         let upper = if i >= self.levels / 2 { self.upper } else { 0.0 };
         (i as f32 * self.step + self.offset + upper) as u32
     }
@@ -103,27 +103,26 @@ const fn unquantise(bits: u32, digit: u32, pattern: &[u8; 9], factor: u32) -> u3
 const NO: &[u8; 9] = b"000000000";
 
 /// 12 levels: two bits and a trit.
-pub(crate) static LEVELS_12: EndpointRange =
+pub static LEVELS_12: EndpointRange =
     EndpointRange::new(RangeParameters(2, 3, b"b000b0bb0", 93, 23.2, 0.1, 0.6));
 /// 16 levels: four bits.
-pub(crate) static LEVELS_16: EndpointRange = EndpointRange::new(RangeParameters(4, 1, NO, 0, 17.0, 0.5, 0.0));
+pub static LEVELS_16: EndpointRange = EndpointRange::new(RangeParameters(4, 1, NO, 0, 17.0, 0.5, 0.0));
 /// 32 levels: five bits.
-pub(crate) static LEVELS_32: EndpointRange =
-    EndpointRange::new(RangeParameters(5, 1, NO, 0, 8.25, 0.125, 0.0));
+pub static LEVELS_32: EndpointRange = EndpointRange::new(RangeParameters(5, 1, NO, 0, 8.25, 0.125, 0.0));
 /// 40 levels: three bits and a quint.
-pub(crate) static LEVELS_40: EndpointRange =
+pub static LEVELS_40: EndpointRange =
     EndpointRange::new(RangeParameters(3, 5, b"cb0000cbc", 26, 6.5, 0.25, 2.0));
 /// 48 levels: four bits and a trit.
-pub(crate) static LEVELS_48: EndpointRange =
+pub static LEVELS_48: EndpointRange =
     EndpointRange::new(RangeParameters(4, 3, b"dcb000dcb", 22, 65.0 / 12.0, 0.2083, 1.0));
 /// 160 levels: five bits and a quint.
-pub(crate) static LEVELS_160: EndpointRange =
+pub static LEVELS_160: EndpointRange =
     EndpointRange::new(RangeParameters(5, 5, b"edcb0000e", 6, 1.6, 0.1, 1.4));
 /// 192 levels: six bits and a trit.
-pub(crate) static LEVELS_192: EndpointRange =
+pub static LEVELS_192: EndpointRange =
     EndpointRange::new(RangeParameters(6, 3, b"fedcb000f", 5, 4.0 / 3.0, 1.0 / 6.0, 1.0));
 /// 256 levels: eight bits.
-pub(crate) static LEVELS_256: EndpointRange = EndpointRange::new(RangeParameters(8, 1, NO, 0, 1.0, 0.5, 0.0));
+pub static LEVELS_256: EndpointRange = EndpointRange::new(RangeParameters(8, 1, NO, 0, 1.0, 0.5, 0.0));
 
 #[cfg(test)]
 mod tests {

@@ -12,14 +12,14 @@ pub fn decode_block(block: &[u8; 16]) -> Option<[[u8; 4]; 16]> {
 }
 
 /// Returns a weight index in 64ths.
-pub(crate) const fn weight_64ths(bits: u32, index: u32) -> u32 {
+pub const fn weight_64ths(bits: u32, index: u32) -> u32 {
     // The nearest 64th to index / last.
     let last = (1 << bits) - 1;
     (index * 128 + last) / (2 * last)
 }
 
 /// Decodes the texels of unpacked fields.
-pub(crate) fn texels(fields: &Fields) -> [[u8; 4]; 16] {
+pub fn texels(fields: &Fields) -> [[u8; 4]; 16] {
     let mode = &MODES[usize::from(fields.mode)];
     let partition = mode.partition(fields.pattern);
     let (colour_bits, alpha_bits) = fields.weight_bits(mode);
@@ -44,6 +44,6 @@ pub(crate) fn texels(fields: &Fields) -> [[u8; 4]; 16] {
 }
 
 /// Interpolates one channel between two endpoints.
-pub(crate) const fn interpolate(low: u8, high: u8, weight: u32) -> u8 {
+pub const fn interpolate(low: u8, high: u8, weight: u32) -> u8 {
     ((low as u32 * (64 - weight) + high as u32 * weight + 32) >> 6) as u8
 }

@@ -3,55 +3,55 @@
 //! The order is that of the UASTC specification: mode, hints, pattern, channel of the second plane, trits or
 //! quints of the endpoints, their bits, weights. Values are packed from the lowest bit of the first byte up.
 
-use crate::modes::{MODES, Mode, SOLID};
+use super::modes::{MODES, Mode, SOLID};
 
 /// The fields of a block, before packing and after unpacking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fields {
+pub struct Fields {
     /// The mode number, 0..=18, except the solid-colour mode.
-    pub(crate) mode: u8,
+    pub mode: u8,
     /// The partition pattern, zero for a single subset.
-    pub(crate) pattern: u8,
+    pub pattern: u8,
     /// The channel of the second plane, in dual-plane modes.
-    pub(crate) channel: u8,
+    pub channel: u8,
     /// Endpoints as values 0..=255 of the mode's endpoint range: per subset and component, low and high.
-    pub(crate) endpoints: [u8; 18],
+    pub endpoints: [u8; 18],
     /// Weights by texel, planes interleaved.
-    pub(crate) weights: [u8; 32],
+    pub weights: [u8; 32],
     /// The transcoding hints.
-    pub(crate) hints: Hints,
+    pub hints: Hints,
 }
 
 /// Hints for transcoding to other formats. They never change the decoded texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hints {
+pub struct Hints {
     /// BC1: the endpoints and weights of the block can be used directly.
-    pub(crate) bc1_direct: bool,
+    pub bc1_direct: bool,
     /// BC1: the weights of the block can be used as selectors.
-    pub(crate) bc1_weights: bool,
+    pub bc1_weights: bool,
     /// ETC1: flip (bit 0), differential (bit 1), intensity tables of both halves (3 bits each).
-    pub(crate) etc1: u8,
+    pub etc1: u8,
     /// ETC1: the bias of the base colours; 13 is no bias.
-    pub(crate) etc1_bias: u8,
+    pub etc1_bias: u8,
     /// ETC2 alpha: modifier table (4 bits) and multiplier (4 bits, not zero).
-    pub(crate) eac: u8,
+    pub eac: u8,
 }
 
 impl Hints {
     /// Valid hints without effect: differential, middle tables, no bias.
-    pub(crate) const NEUTRAL: Self =
+    pub const NEUTRAL: Self =
         Self { bc1_direct: false, bc1_weights: false, etc1: 0b0100_1010, etc1_bias: 13, eac: 0x1D };
 }
 
 /// The ETC1 encoding of a solid-colour block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SolidHint {
+pub struct SolidHint {
     /// The intensity table index.
-    pub(crate) table: u8,
+    pub table: u8,
     /// The index of the modifier, from the most negative up.
-    pub(crate) selector: u8,
+    pub selector: u8,
     /// The base colour with five bits per channel.
-    pub(crate) base: [u8; 3],
+    pub base: [u8; 3],
 }
 
 struct Bits {
@@ -69,7 +69,7 @@ impl Bits {
 }
 
 /// Packs a solid-colour block.
-pub(crate) fn pack_solid(colour: [u8; 4], hint: &SolidHint) -> [u8; 16] {
+pub fn pack_solid(colour: [u8; 4], hint: &SolidHint) -> [u8; 16] {
     let mode = &MODES[usize::from(SOLID)];
     let mut bits = Bits { value: 0, used: 0 };
     bits.put(mode.code, mode.code_bits);
@@ -85,7 +85,7 @@ pub(crate) fn pack_solid(colour: [u8; 4], hint: &SolidHint) -> [u8; 16] {
 
 /// Packs any other block. The fields need not be canonical: the endpoints of a subset whose anchor weight has
 /// its top bit set are swapped here.
-pub(crate) fn pack(fields: &Fields) -> [u8; 16] {
+pub fn pack(fields: &Fields) -> [u8; 16] {
     let mode = &MODES[usize::from(fields.mode)];
     let partition = mode.partition(fields.pattern);
     let mut endpoints = fields.endpoints;
@@ -136,7 +136,7 @@ fn swap_endpoints(mode: &Mode, fields: &Fields, endpoints: &mut [u8; 18], weight
 }
 
 /// Returns true if a component belongs to the second plane of a dual-plane mode.
-pub(crate) const fn is_second_plane(mode: &Mode, channel: u8, component: usize) -> bool {
+pub const fn is_second_plane(mode: &Mode, channel: u8, component: usize) -> bool {
     if mode.components == 2 { component == 1 } else { component == channel as usize }
 }
 
@@ -155,7 +155,7 @@ fn put_hints(bits: &mut Bits, mode: &Mode, hints: &Hints) {
 }
 
 /// Returns the bits of `count` trits (radix 3, at most five) or quints (radix 5, at most three).
-pub(crate) const fn digit_bits(radix: u32, count: usize) -> u32 {
+pub const fn digit_bits(radix: u32, count: usize) -> u32 {
     match (radix, count) {
         (3, n) => [0, 2, 4, 5, 7, 8][n],
         (5, n) => [0, 3, 5, 7][n],
@@ -164,7 +164,7 @@ pub(crate) const fn digit_bits(radix: u32, count: usize) -> u32 {
 }
 
 /// Returns the number of trits or quints in a group.
-pub(crate) const fn digits_per_group(radix: u32) -> usize {
+pub const fn digits_per_group(radix: u32) -> usize {
     if radix == 3 { 5 } else { 3 }
 }
 

@@ -1,11 +1,11 @@
 //! The eight modes of BC7 (Khronos Data Format 1.3, table 20.4), and the fields of a block.
 
 use super::patterns;
-use crate::partitions::Partition;
+use crate::uastc::partitions::Partition;
 
 /// The P-bits of a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PBits {
+pub enum PBits {
     /// No P-bits: every value has all its bits.
     None,
     /// One P-bit for all channels of an endpoint.
@@ -16,36 +16,36 @@ pub(crate) enum PBits {
 
 /// The endpoint precision of a mode.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Grid {
+pub struct Grid {
     /// Bits of a value, including the P-bit.
-    pub(crate) bits: u32,
+    pub bits: u32,
     /// The P-bits of the mode.
-    pub(crate) p_bits: PBits,
+    pub p_bits: PBits,
 }
 
 /// The fields of a mode and their widths.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mode {
+pub struct Mode {
     /// The number of subsets, each with an endpoint pair.
-    pub(crate) subsets: usize,
+    pub subsets: usize,
     /// Bits of the pattern index.
-    pub(crate) pattern_bits: u32,
+    pub pattern_bits: u32,
     /// True for dual-plane modes: alpha, or the channel rotated with it, has weights of its own.
-    pub(crate) planes: bool,
+    pub planes: bool,
     /// Bits that select the plane with the finer weights.
-    pub(crate) swap_bits: u32,
+    pub swap_bits: u32,
     /// The precision of colour endpoints.
-    pub(crate) colour: Grid,
+    pub colour: Grid,
     /// The precision of alpha endpoints; 0 bits if the mode is opaque.
-    pub(crate) alpha: Grid,
+    pub alpha: Grid,
     /// Bits of a weight.
-    pub(crate) weight_bits: u32,
+    pub weight_bits: u32,
     /// Bits of a weight of the second plane.
-    pub(crate) second_bits: u32,
+    pub second_bits: u32,
 }
 
 /// All modes by number.
-pub(crate) const MODES: [Mode; 8] = [
+pub const MODES: [Mode; 8] = [
     split(3, 4, 5, PBits::PerEndpoint, 0, 3),
     split(2, 6, 7, PBits::Shared, 0, 3),
     split(3, 6, 5, PBits::None, 0, 2),
@@ -91,19 +91,19 @@ const fn planes(swap_bits: u32, colour: u32, alpha: u32, weight_bits: u32, secon
 
 impl Mode {
     /// Returns the partition of a pattern index.
-    pub(crate) fn partition(&self, pattern: u8) -> &'static Partition {
+    pub fn partition(&self, pattern: u8) -> &'static Partition {
         patterns::pattern(self.subsets, pattern)
     }
 }
 
 impl Grid {
     /// Returns the stored bits of a value, without the P-bit.
-    pub(crate) const fn stored_bits(self) -> u32 {
+    pub const fn stored_bits(self) -> u32 {
         if self.bits == 0 || matches!(self.p_bits, PBits::None) { self.bits } else { self.bits - 1 }
     }
 
     /// Expands a value to eight bits by replicating its top bits.
-    pub(crate) const fn widen(self, value: u32) -> u8 {
+    pub const fn widen(self, value: u32) -> u8 {
         let high = value << (8 - self.bits);
         (high | high >> self.bits) as u8
     }
@@ -111,31 +111,31 @@ impl Grid {
 
 /// The fields of a block, before packing and after unpacking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fields {
+pub struct Fields {
     /// The mode number, 0..=7.
-    pub(crate) mode: u8,
+    pub mode: u8,
     /// The partition pattern, zero for a single subset.
-    pub(crate) pattern: u8,
+    pub pattern: u8,
     /// The channel that is swapped with alpha (rotation): 0 none, else red, green or blue. Only in dual-plane
     /// modes.
-    pub(crate) rotation: u8,
+    pub rotation: u8,
     /// Mode 4: true if the colours have the finer weights.
-    pub(crate) swapped: bool,
+    pub swapped: bool,
     /// Low and high endpoint of each subset as RGBA words, eight bits each, after the rotation.
-    pub(crate) ends: [[u32; 2]; 3],
+    pub ends: [[u32; 2]; 3],
     /// The weights of all texels, or of the colours in dual-plane modes; four bits each.
-    pub(crate) weights: u64,
+    pub weights: u64,
     /// The weights of alpha in dual-plane modes.
-    pub(crate) second: u64,
+    pub second: u64,
 }
 
 impl Fields {
     /// The initial value: no fields.
-    pub(crate) const NONE: Self =
+    pub const NONE: Self =
         Self { mode: 6, pattern: 0, rotation: 0, swapped: false, ends: [[0; 2]; 3], weights: 0, second: 0 };
 
     /// Returns the bits of the weights of colours, and of alpha if it has its own.
-    pub(crate) const fn weight_bits(&self, mode: &Mode) -> (u32, u32) {
+    pub const fn weight_bits(&self, mode: &Mode) -> (u32, u32) {
         if self.swapped { (mode.second_bits, mode.weight_bits) } else { (mode.weight_bits, mode.second_bits) }
     }
 }

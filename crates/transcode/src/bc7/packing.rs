@@ -1,9 +1,10 @@
 //! Packs the fields of a BC7 block into its sixteen bytes, and unpacks them.
 //!
 //! The order is that of Khronos Data Format 1.3, chapter 20: mode, pattern, rotation, index selection,
-//! endpoints by channel, P-bits, weights. Values are packed from the p_bit bit up.
+//! endpoints by channel, P-bits, weights. Values are packed from the lowest bit up.
 
 use super::modes::{Fields, MODES, Mode, PBits};
+use crate::uastc::unpack::ones_every;
 
 struct Bits {
     value: u128,
@@ -27,11 +28,23 @@ impl Bits {
 /// Packs a block. The fields need not be canonical: the endpoints of a subset whose anchor weight has its top
 /// bit set are swapped here.
 #[inline]
-pub(crate) fn pack(fields: &Fields) -> [u8; 16] {
-    let mode = &MODES[usize::from(fields.mode)];
-    let fields = swap_endpoints(fields, mode);
+#[must_use]
+pub fn pack(fields: &Fields) -> [u8; 16] {
+    pack_as(fields.mode, *fields)
+}
+
+/// Packs a block of a constant mode, whatever the mode of its fields: straight code for one mode.
+#[inline(always)]
+pub(crate) fn pack_mode<const M: u8>(fields: Fields) -> [u8; 16] {
+    pack_as(M, fields)
+}
+
+#[inline(always)]
+fn pack_as(number: u8, mut fields: Fields) -> [u8; 16] {
+    let mode = &MODES[usize::from(number)];
+    swap_endpoints(&mut fields, mode);
     let mut bits = Bits { value: 0, used: 0 };
-    bits.put(1 << fields.mode, u32::from(fields.mode) + 1);
+    bits.put(1 << number, u32::from(number) + 1);
     bits.put(fields.pattern.into(), mode.pattern_bits);
     if mode.planes {
         bits.put(fields.rotation.into(), 2);
@@ -50,6 +63,7 @@ pub(crate) fn pack(fields: &Fields) -> [u8; 16] {
     bits.value.to_le_bytes()
 }
 
+#[inline(always)]
 fn put_endpoints(bits: &mut Bits, fields: &Fields, mode: &Mode) {
     let ends = &fields.ends[..mode.subsets];
     for channel in 0..4 {
@@ -73,20 +87,29 @@ fn put_endpoints(bits: &mut Bits, fields: &Fields, mode: &Mode) {
 }
 
 /// Packs weights of `width` bits, one bit less for the anchor of each subset.
+#[inline(always)]
 fn put_weights(bits: &mut Bits, weights: u64, width: u32, mode: &Mode, pattern: u8) {
     let mut tight = pack_nibbles(weights, width);
-    // The highest anchor first, so that the lower ones keep their positions.
-    let mut anchors = mode.partition(pattern).anchors;
-    let anchors = &mut anchors[..mode.subsets];
-    anchors.sort_unstable_by(|a, b| b.cmp(a));
-    for &anchor in &*anchors {
-        let top = u32::from(anchor) * width + width - 1;
-        tight = tight & ((1 << top) - 1) | tight >> 1 & !((1 << top) - 1);
+    // The highest anchor first, so that the lower ones keep their positions. That of the first subset is texel 0.
+    let [_, second, third] = mode.partition(pattern).anchors.map(u32::from);
+    if mode.subsets == 3 {
+        tight = remove_bit(tight, second.max(third) * width + width - 1);
+        tight = remove_bit(tight, second.min(third) * width + width - 1);
+    } else if mode.subsets == 2 {
+        tight = remove_bit(tight, second * width + width - 1);
     }
-    bits.put(tight, 16 * width - anchors.len() as u32);
+    bits.put(remove_bit(tight, width - 1), 16 * width - mode.subsets as u32);
+}
+
+/// Removes a zero bit and closes the gap.
+#[inline(always)]
+const fn remove_bit(value: u64, at: u32) -> u64 {
+    let low = (1 << (at & 63)) - 1;
+    value & low | value >> 1 & !low
 }
 
 /// Packs sixteen numbers of `width` bits, from four bits each to `width` bits each.
+#[inline(always)]
 const fn pack_nibbles(mut weights: u64, width: u32) -> u64 {
     // Pairs, fours, eights move together; each step closes the gaps between two neighbours.
     let gap = 4 - width;
@@ -101,27 +124,14 @@ const fn pack_nibbles(mut weights: u64, width: u32) -> u64 {
     weights
 }
 
-/// Returns `count` ones at the bottom of every `step` bits.
-const fn ones_every(step: u32, count: u32) -> u64 {
-    let mut out = 0;
-    let mut at = 0;
-    while at < 64 {
-        out |= ((1 << count) - 1) << at;
-        at += step;
-    }
-    out
-}
-
-/// Returns the fields with the top bit of each anchor weight zero, with low and high endpoints swapped where
-/// needed.
-#[inline]
-fn swap_endpoints(fields: &Fields, mode: &Mode) -> Fields {
-    let mut out = *fields;
+/// Makes the top bit of each anchor weight zero, by swapping low and high endpoints where needed.
+#[inline(always)]
+fn swap_endpoints(fields: &mut Fields, mode: &Mode) {
     let (first, second) = fields.weight_bits(mode);
     if mode.planes {
-        let [low, high] = &mut out.ends[0];
+        let [low, high] = &mut fields.ends[0];
         for (weights, width, channels) in
-            [(&mut out.weights, first, 0x00FF_FFFF), (&mut out.second, second, 0xFF00_0000)]
+            [(&mut fields.weights, first, 0x00FF_FFFF), (&mut fields.second, second, 0xFF00_0000)]
         {
             if *weights >> (width - 1) & 1 != 0 {
                 *weights ^= all(width);
@@ -129,17 +139,16 @@ fn swap_endpoints(fields: &Fields, mode: &Mode) -> Fields {
                 (*low, *high) = (*low ^ differ, *high ^ differ);
             }
         }
-        return out;
+        return;
     }
     let partition = mode.partition(fields.pattern);
     for subset in 0..mode.subsets {
         let anchor = u32::from(partition.anchors[subset]);
-        if out.weights >> (4 * anchor + first - 1) & 1 != 0 {
-            out.weights ^= all(first) & nibbles(partition.members[subset]);
-            out.ends[subset].swap(0, 1);
+        if fields.weights >> ((4 * anchor + first - 1) & 63) & 1 != 0 {
+            fields.weights ^= all(first) & nibbles(partition.members[subset]);
+            fields.ends[subset].swap(0, 1);
         }
     }
-    out
 }
 
 /// Returns the largest weight of `width` bits at every texel.
@@ -159,7 +168,7 @@ const fn nibbles(members: u16) -> u64 {
 }
 
 /// Unpacks the fields of a block; returns `None` for the reserved mode.
-pub(crate) fn unpack(block: &[u8; 16]) -> Option<Fields> {
+pub fn unpack(block: &[u8; 16]) -> Option<Fields> {
     let number = block[0].trailing_zeros();
     let mode = MODES.get(number as usize)?;
     let mut bits = Bits { value: u128::from_le_bytes(*block), used: 0 };

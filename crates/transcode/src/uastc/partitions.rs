@@ -6,34 +6,34 @@
 
 /// A partition of the sixteen texels into subsets.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Partition {
+pub struct Partition {
     /// The subset of each texel, in raster order.
-    pub(crate) subset: [u8; 16],
+    pub subset: [u8; 16],
     /// The texels of each subset as a bit set.
-    pub(crate) members: [u16; 3],
+    pub members: [u16; 3],
     /// The anchor of each subset, its first texel: its weight is stored without its top bit, which is zero.
-    pub(crate) anchors: [u8; 3],
+    pub anchors: [u8; 3],
 }
 
 /// Seeds of the two-subset patterns that BC7 has as two subsets (modes 2, 4, 9, 16).
-const SEEDS_2: [u16; 30] = [
+pub(crate) const SEEDS_2: [u16; 30] = [
     28, 20, 16, 29, 91, 9, 107, 72, 149, 204, 50, 114, 496, 17, 78, 39, 252, 828, 43, 156, 116, 210, 476,
     273, 684, 359, 246, 195, 694, 524,
 ];
 /// Seeds of the three-subset patterns (mode 3).
-const SEEDS_3: [u16; 11] = [260, 74, 32, 156, 183, 15, 745, 0, 335, 902, 254];
+pub(crate) const SEEDS_3: [u16; 11] = [260, 74, 32, 156, 183, 15, 745, 0, 335, 902, 254];
 /// Seeds of the two-subset patterns that BC7 has by merging two of three subsets (mode 7).
-const SEEDS_2_OF_3: [u16; 19] =
+pub(crate) const SEEDS_2_OF_3: [u16; 19] =
     [36, 48, 61, 137, 161, 183, 226, 281, 302, 307, 479, 495, 593, 594, 605, 799, 812, 988, 993];
 
 /// The patterns of modes 2, 4, 9 and 16.
-pub(crate) static TWO: [Partition; 30] = partitions(SEEDS_2, 2);
+pub static TWO: [Partition; 30] = partitions(SEEDS_2, 2);
 /// The patterns of mode 3.
-pub(crate) static THREE: [Partition; 11] = partitions(SEEDS_3, 3);
+pub static THREE: [Partition; 11] = partitions(SEEDS_3, 3);
 /// The patterns of mode 7.
-pub(crate) static TWO_OF_THREE: [Partition; 19] = partitions(SEEDS_2_OF_3, 2);
+pub static TWO_OF_THREE: [Partition; 19] = partitions(SEEDS_2_OF_3, 2);
 /// The trivial pattern of the modes with one subset.
-pub(crate) static WHOLE: Partition =
+pub static WHOLE: Partition =
     Partition { subset: [0; 16], members: [0xFFFF, 0, 0], anchors: [0, u8::MAX, u8::MAX] };
 
 const fn partitions<const N: usize>(seeds: [u16; N], subsets: u32) -> [Partition; N] {

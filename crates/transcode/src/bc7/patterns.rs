@@ -1,7 +1,7 @@
 //! The 64 partition patterns with two subsets and the 64 with three (Khronos Data Format 1.3, tables 20.6 to
 //! 20.10).
 
-use crate::partitions::{Partition, WHOLE};
+use crate::uastc::partitions::{Partition, WHOLE};
 
 /// The texels of the second subset of each pattern with two, texel 0 lowest.
 const SECOND_OF_TWO: [u16; 64] = [
@@ -101,7 +101,7 @@ const ANCHOR_3_OF_THREE: [u8; 64] = [
 ];
 
 /// The patterns of modes 1, 3 and 7.
-pub(crate) static TWO: [Partition; 64] = {
+pub static TWO: [Partition; 64] = {
     let mut out = [NONE; 64];
     let mut i = 0;
     while i < 64 {
@@ -112,7 +112,7 @@ pub(crate) static TWO: [Partition; 64] = {
 };
 
 /// The patterns of mode 2; mode 0 has the first sixteen of them.
-pub(crate) static THREE: [Partition; 64] = {
+pub static THREE: [Partition; 64] = {
     let mut out = [NONE; 64];
     let mut i = 0;
     while i < 64 {
@@ -136,7 +136,7 @@ const fn partition(others: [u16; 2], anchors: [u8; 2]) -> Partition {
 }
 
 /// Returns a partition pattern with this many subsets.
-pub(crate) fn pattern(subsets: usize, index: u8) -> &'static Partition {
+pub fn pattern(subsets: usize, index: u8) -> &'static Partition {
     match subsets {
         2 => &TWO[usize::from(index & 63)],
         3 => &THREE[usize::from(index & 63)],

@@ -1,34 +1,34 @@
 //! The nineteen modes of UASTC LDR 4x4, from the mode table of the UASTC specification.
 
-use crate::endpoint_range::{self, EndpointRange};
-use crate::partitions::{self, Partition};
+use super::endpoint_range::{self, EndpointRange};
+use super::partitions::{self, Partition};
 
 /// The fields of a mode and their widths.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mode {
+pub struct Mode {
     /// The prefix code, lowest bit first.
-    pub(crate) code: u32,
+    pub code: u32,
     /// The number of bits of the prefix code.
-    pub(crate) code_bits: u32,
+    pub code_bits: u32,
     /// 2 for grey and alpha, 3 for RGB, 4 for RGBA.
-    pub(crate) components: usize,
+    pub components: usize,
     /// The number of subsets, each with an endpoint pair.
-    pub(crate) subsets: usize,
+    pub subsets: usize,
     /// The number of planes: 2 for dual-plane modes.
-    pub(crate) planes: usize,
+    pub planes: usize,
     /// Bits of a weight.
-    pub(crate) weight_bits: u32,
+    pub weight_bits: u32,
     /// The range of the endpoints.
-    pub(crate) range: &'static EndpointRange,
+    pub range: &'static EndpointRange,
     /// The partition patterns, if there is more than one subset.
-    pub(crate) patterns: &'static [Partition],
+    pub patterns: &'static [Partition],
 }
 
 /// The mode of a solid-colour block.
-pub(crate) const SOLID: u8 = 8;
+pub const SOLID: u8 = 8;
 
 /// All modes by number.
-pub(crate) static MODES: [Mode; 19] = [
+pub static MODES: [Mode; 19] = [
     mode(0x01, 4, 3, 1, 4, &endpoint_range::LEVELS_192),
     mode(0x35, 6, 3, 1, 2, &endpoint_range::LEVELS_256),
     split(0x1D, 5, 3, 2, 3, &endpoint_range::LEVELS_16, &partitions::TWO),
@@ -75,18 +75,18 @@ const fn split(
 
 impl Mode {
     /// Returns true if the block stores alpha, and so the EAC hint.
-    pub(crate) const fn has_alpha(&self) -> bool {
+    pub const fn has_alpha(&self) -> bool {
         self.components != 3
     }
 
     /// Returns true if the mode has the second BC1 hint and the ETC1 bias; modes 10 to 12 have no room for
     /// them.
-    pub(crate) const fn has_long_hints(&self) -> bool {
+    pub const fn has_long_hints(&self) -> bool {
         self.code_bits > 3 || self.components == 3
     }
 
     /// Returns the bits of the pattern index.
-    pub(crate) const fn pattern_bits(&self) -> u32 {
+    pub const fn pattern_bits(&self) -> u32 {
         match self.subsets {
             2 => 5,
             3 => 4,
@@ -95,26 +95,55 @@ impl Mode {
     }
 
     /// Returns the bits that select the channel of the second plane; grey with alpha needs none.
-    pub(crate) const fn selector_bits(&self) -> u32 {
+    pub const fn selector_bits(&self) -> u32 {
         if self.planes == 2 && self.components != 2 { 2 } else { 0 }
     }
 
     /// Returns the number of stored endpoint values.
-    pub(crate) const fn endpoints(&self) -> usize {
+    pub const fn endpoints(&self) -> usize {
         self.components * 2 * self.subsets
     }
 
     /// Returns the partition of a pattern index, which must exist.
-    pub(crate) fn partition(&self, pattern: u8) -> &'static Partition {
+    #[inline]
+    pub fn partition(&self, pattern: u8) -> &'static Partition {
         self.patterns.get(usize::from(pattern)).unwrap_or(&partitions::WHOLE)
     }
 
     /// Returns the mode whose prefix code a block's first byte begins with.
-    pub(crate) fn of_first_byte(byte: u8) -> Option<u8> {
-        let starts = |m: &Mode| u32::from(byte) & ((1 << m.code_bits) - 1) == m.code;
-        MODES.iter().position(starts).map(|m| m as u8)
+    #[inline]
+    pub fn of_first_byte(byte: u8) -> Option<u8> {
+        let mode = MODE_OF_FIRST_BYTE[usize::from(byte & 127)];
+        if mode == RESERVED { None } else { Some(mode) }
+    }
+
+    /// Returns the first bit of the fields after the prefix code and the hints.
+    pub(crate) const fn pattern_at(&self) -> u32 {
+        let long = if self.has_long_hints() { 6 } else { 0 };
+        let alpha = if self.has_alpha() { 8 } else { 0 };
+        self.code_bits + 9 + long + alpha
     }
 }
+
+/// The entry of the reserved prefix code.
+const RESERVED: u8 = u8::MAX;
+
+/// The mode of each value of the first seven bits, the length of the longest prefix code.
+static MODE_OF_FIRST_BYTE: [u8; 128] = {
+    let mut out = [RESERVED; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        let mut mode = 0;
+        while mode < MODES.len() {
+            if byte as u32 & ((1 << MODES[mode].code_bits) - 1) == MODES[mode].code {
+                out[byte] = mode as u8;
+            }
+            mode += 1;
+        }
+        byte += 1;
+    }
+    out
+};
 
 #[cfg(test)]
 mod tests {
