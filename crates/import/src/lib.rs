@@ -8,7 +8,7 @@
 //! | [`gltf`] | glTF 2.0 as `.gltf` and `.glb` | [`Scene`](kiln_ir::Scene) |
 //! | [`obj`] | Wavefront OBJ with MTL libraries | [`Scene`](kiln_ir::Scene) |
 //! | `fbx` | Autodesk FBX, with the feature `fbx` | [`Scene`](kiln_ir::Scene) |
-//! | [`image`] | PNG, JPEG, WebP, BMP, TGA, KTX2 | [`Image`](kiln_ir::Image) |
+//! | [`image`] | PNG, JPEG, WebP, BMP, TGA, GIF, TIFF, PSD, QOI, DDS, KTX2 | [`Image`](kiln_ir::Image) |
 //! | [`hdr`] | Radiance HDR and OpenEXR | [`HdrImage`](kiln_ir::HdrImage) |
 //! | [`cube`] | `.cube` colour grading tables | [`Lut`](kiln_ir::Lut) |
 //! | [`faces`] | names of cubemap faces and array layers | indices of files |

@@ -39,7 +39,7 @@ use block::Block;
 use effort::Effort;
 use std::ops::Range;
 
-/// Bc7Options of the BC7 encoder.
+/// Options of the BC7 encoder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Bc7Options {
     /// The effort of the search.

@@ -45,8 +45,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `docs/reference/unity-assetdb.md` describes the assets that are found and how names are made unique, `docs/reference/formats/assetdb.md` the
-//! bytes of the database.
+//! `docs/reference/unity-assetdb.md` describes the assets that are found and how names are made unique,
+//! `docs/reference/formats/assetdb.md` the bytes of the database.
 
 #[cfg(feature = "bake")]
 pub mod bake;
