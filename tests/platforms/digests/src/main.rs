@@ -1,0 +1,62 @@
+//! Prints digests of what a game and its build compute with Kiln: blocks of both encoders at every quality, and the assets
+//! of a pak. The lines have to be equal on every platform; `tests/platforms/run` compares them.
+
+use kiln_format::hpack::{self, HpackView};
+use kiln_uastc::bc7::{self, Bc7Options};
+use kiln_uastc::{Options, Quality, View, blocks_high, encode_rows, encoded_len};
+use pak::{Kind, PakBuf};
+
+/// A pak with one asset of each kind.
+const PAK: &[u8] = include_bytes!("../../../../crates/testing/fuzz-targets/corpus/pak/small.pak");
+
+/// The 64-bit FNV-1a hash.
+fn digest(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// An image with smooth, noisy, flat and transparent parts.
+fn image(width: u32, height: u32) -> Vec<u8> {
+    let mut state = 1u32;
+    let mut texels = Vec::new();
+    for y in 0..height {
+        for x in 0..width {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let noise = (state >> 24) * u32::from(x / 32 % 2 == 1) / 4;
+            let alpha = if y / 32 % 2 == 1 { 255 - (x * 3) % 256 } else { 255 };
+            texels.extend(
+                [(x * 2 + noise) % 256, (y * 3 + noise) % 256, ((x ^ y) + noise) % 256, alpha]
+                    .map(|v| v as u8),
+            );
+        }
+    }
+    texels
+}
+
+fn main() {
+    let (width, height) = (253, 130);
+    let texels = image(width, height);
+    let view = View::tight(&texels, width, height).expect("the texels suffice");
+    let rows = || 0..blocks_high(height);
+    let mut blocks = vec![0; encoded_len(width, height).expect("it fits")];
+    for quality in [Quality::Fast, Quality::Default, Quality::High] {
+        for rdo in [None, Some(1.0)] {
+            encode_rows(&view, rows(), &Options { quality, rdo }, &mut blocks);
+            println!("uastc {quality:?} rdo {rdo:?}: {:016x}", digest(&blocks));
+        }
+        for opaque in [false, true] {
+            bc7::encode_rows(&view, rows(), Bc7Options { quality, opaque }, &mut blocks);
+            println!("bc7 {quality:?} opaque {opaque}: {:016x}", digest(&blocks));
+        }
+    }
+    let pack = hpack::write(&[("a.bin", blocks.as_slice()), ("b.bin", &texels)]).expect("two files");
+    let read = HpackView::read(&pack).expect("a valid pack");
+    println!("hpack: {:016x} {:016x}", digest(&pack), digest(read.get("b.bin").expect("the second file")));
+    let pak = PakBuf::from_bytes(PAK).expect("a valid pak");
+    // A material is stored in the index and has no payload.
+    for entry in pak.entries().filter(|entry| entry.kind != Kind::Material) {
+        let payload = pak.payload(entry.kind, entry.id).expect("a payload");
+        println!("pak {:?} {:?}: {:016x}", entry.kind, entry.key, digest(&payload));
+    }
+}
