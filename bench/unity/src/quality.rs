@@ -269,5 +269,12 @@ pub fn interop(project: &Path) {
             entry.sub_assets.iter().map(|sub| (sub.file_id, sub.class_id, &*sub.name)).collect();
         assert_eq!(subs, expected);
     }
+    // The documentation says what 0.2.0 does for an index beyond the table.
+    let beyond = std::panic::catch_unwind(|| read.script_guid(u32::MAX));
+    println!(
+        "script_guid of an unknown index: 0.2.0 {}, ours {}",
+        if beyond.is_err() { "panics" } else { "returns" },
+        ours.script_guid(u32::MAX)
+    );
     println!("{}: 0.2.0 reads our database and finds all {} entries", project.display(), ours.entries.len());
 }

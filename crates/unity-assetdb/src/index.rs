@@ -356,6 +356,35 @@ impl Index {
         })
     }
 
+    /// Iterates over the paths of all folders that were walked, ascending.
+    pub fn folders(&self) -> impl Iterator<Item = Result<&str>> {
+        (0..self.state.count::<FolderRec>(Section::Folders) as u32).map(|at| {
+            let rec: FolderRec = self.state.record(Section::Folders, at)?;
+            Ok(self.state.string(rec.path_at, rec.path_len)?)
+        })
+    }
+
+    /// Returns whether a file or folder of the project is a symbolic link.
+    ///
+    /// # Errors
+    /// [`IndexError::Unusable`] if a page that it reads is damaged.
+    pub fn has_links(&self) -> Result<bool> {
+        for at in 0..self.state.count::<ChildRec>(Section::Children) as u32 {
+            let child: ChildRec = self.state.record(Section::Children, at)?;
+            if child.flags & (child::LINK | child::META_LINK) != 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Marks the index as up to date: the side index of packages is then refreshed when a query needs it, as after
+    /// [`refresh`](crate::bake::refresh).
+    #[cfg(feature = "bake")]
+    pub fn assume_fresh(self) -> Index {
+        Index { is_fresh: true, ..self }
+    }
+
     /// Iterates over all files and folders of the project, with or without `.meta`, by path.
     pub fn files(&self) -> impl Iterator<Item = Result<File<'_>>> {
         let folders = (0..self.state.count::<FolderRec>(Section::Folders) as u32).map(|at| {

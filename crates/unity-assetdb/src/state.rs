@@ -160,6 +160,10 @@ pub(crate) mod child {
     pub(crate) const FILE: u16 = 2;
     /// There is a folder of this name.
     pub(crate) const FOLDER: u16 = 4;
+    /// The file or folder is reached through a link.
+    pub(crate) const LINK: u16 = 16;
+    /// The `.meta` is reached through a link.
+    pub(crate) const META_LINK: u16 = 32;
 }
 
 /// Marks [`RefRec::line`] as one of the `.meta`.

@@ -62,9 +62,9 @@ impl Child {
     /// The bytes of the asset were read, so that its stamp is compared.
     pub(crate) const STAMPED: u16 = 8;
     /// The file or folder is reached through a link.
-    pub(crate) const LINK: u16 = 16;
+    pub(crate) const LINK: u16 = child::LINK;
     /// The `.meta` is reached through a link.
-    pub(crate) const META_LINK: u16 = 32;
+    pub(crate) const META_LINK: u16 = child::META_LINK;
     /// The lines of the file end in CR LF.
     pub(crate) const CRLF: u16 = 64;
     /// The lines of the `.meta` end in CR LF.

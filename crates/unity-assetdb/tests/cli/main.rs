@@ -19,3 +19,4 @@ mod repository;
 mod review;
 mod servers;
 mod unused;
+mod warm;

@@ -15,6 +15,7 @@ use ::unity_assetdb::query::suggest::{suggest, suggest_type};
 use ::unity_assetdb::store::AssetType;
 use kiln_cli::render;
 use kiln_cli::reporter::{FAILED, OK};
+use std::collections::HashMap;
 use std::path::Path;
 
 const ASSET: &[&str] = &["guid", "name", "type", "path"];
@@ -225,10 +226,22 @@ pub(super) fn find(index: &Index, pattern: &str) -> Result<Answer, Failure> {
 fn matcher(pattern: &str) -> impl Fn(&str) -> bool {
     let pattern = pattern.to_lowercase();
     let glob = pattern.contains(['*', '?']);
+    let first = pattern.as_bytes().first().copied().unwrap_or_default();
+    let is_ascii = pattern.is_ascii() && !pattern.is_empty();
     move |name: &str| {
+        if is_ascii && !glob && name.is_ascii() {
+            return contains_ascii(name.as_bytes(), pattern.as_bytes(), first);
+        }
         let name = name.to_lowercase();
         if glob { matches_glob(&pattern, &name) } else { name.contains(&pattern) }
     }
+}
+
+/// Returns whether a text contains a lower-case pattern that starts with `first`, in any case and without an allocation.
+fn contains_ascii(text: &[u8], pattern: &[u8], first: u8) -> bool {
+    let Some(last) = text.len().checked_sub(pattern.len()) else { return false };
+    let starts = memchr::memchr2_iter(first, first.to_ascii_uppercase(), &text[..=last]);
+    starts.into_iter().any(|at| text[at..at + pattern.len()].eq_ignore_ascii_case(pattern))
 }
 
 /// Matches a glob: `*` is any string, `?` any character. Backtracks to the last `*` only, so that the time is at most the
@@ -258,6 +271,12 @@ fn matches_glob(pattern: &str, text: &str) -> bool {
 /// Lists all assets, or the assets and sub-assets of one type.
 pub(super) fn list(index: &Index, kind: Option<&str>) -> Result<Answer, Failure> {
     let mut rows = Vec::new();
+    // A project has many assets and few types.
+    let (mut classes, mut scripts) = (HashMap::new(), HashMap::new());
+    let is_class = |class: u32| {
+        let is = |kind: &str| kind == class.to_string() || kind.eq_ignore_ascii_case(&class_name(class));
+        kind.is_some_and(is)
+    };
     for entry in index.entries() {
         let entry = entry?;
         if !entry.is_listed() {
@@ -267,18 +286,24 @@ pub(super) fn list(index: &Index, kind: Option<&str>) -> Result<Answer, Failure>
             rows.push(row(index, &entry)?);
             continue;
         };
-        let number = match entry.asset_type() {
-            AssetType::Native(class) => class.to_string(),
-            AssetType::Script(_) => String::new(),
+        let is = match entry.asset_type() {
+            AssetType::Native(class) => *classes.entry(class).or_insert_with(|| is_class(class)),
+            AssetType::Script(script) => match scripts.get(&script) {
+                Some(is) => *is,
+                None => {
+                    let full = entry.type_name()?;
+                    let short = short_type(index, &full)?;
+                    let is = kind.eq_ignore_ascii_case(&short) || kind.eq_ignore_ascii_case(&full);
+                    scripts.insert(script, is);
+                    is
+                }
+            },
         };
-        let full = entry.type_name()?;
-        let short = short_type(index, &full)?;
-        if kind == number || kind.eq_ignore_ascii_case(&short) || kind.eq_ignore_ascii_case(&full) {
+        if is {
             rows.push(object_row(index, &Resolved::Asset(entry))?);
         }
         for sub in entry.subs()? {
-            let is = kind == sub.class_id.to_string() || kind.eq_ignore_ascii_case(&class_name(sub.class_id));
-            if is {
+            if *classes.entry(sub.class_id).or_insert_with(|| is_class(sub.class_id)) {
                 rows.push(object_row(index, &Resolved::Sub(entry, sub))?);
             }
         }

@@ -27,6 +27,7 @@ const MAX_DOCUMENT: u64 = 256 << 20;
 const MAX_RESULTS: usize = 10_000;
 
 pub(super) fn lsp(session: &Session) -> Result<u8, Failure> {
+    session.keep_warm();
     let mut server = Server { session, root: None, index: None, open: HashMap::new(), shut_down: false };
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let mut exited = false;

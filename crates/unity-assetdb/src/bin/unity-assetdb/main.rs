@@ -6,6 +6,8 @@ mod argument;
 mod bake;
 mod check;
 mod edit;
+mod folder_watch;
+mod freshness_socket;
 mod git;
 mod json_rpc;
 mod lookup;
@@ -13,6 +15,7 @@ mod lsp;
 mod mcp;
 mod review;
 mod rows;
+mod warm_index;
 mod watch;
 
 use ::unity_assetdb::index::{Index, IndexError};
@@ -25,9 +28,10 @@ use kiln_cli::progress::Verbosity;
 use kiln_cli::reporter::{ExitStatus, FATAL, Reporter};
 use kiln_engine::{Code, Diag};
 use lookup::{Direction, answer};
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use warm_index::WarmIndex;
 
 /// The diagnostics and the exit code of a command that failed.
 struct Failure {
@@ -123,6 +127,8 @@ struct Session {
     no_refresh: bool,
     /// Set once a query found the state damaged: the next refresh reads all files.
     rebuild: Cell<bool>,
+    /// Set by a server, which answers many requests.
+    warm: OnceCell<WarmIndex>,
     reporter: Reporter,
 }
 
@@ -132,7 +138,12 @@ impl Session {
         let verbosity = if quiet { Verbosity::Quiet } else { Verbosity::Normal };
         let rebuild = Cell::new(false);
         let reporter = Reporter::new(json, color, verbosity, &diagnostics);
-        Session { project, out_dir, no_refresh, rebuild, reporter }
+        Session { project, out_dir, no_refresh, rebuild, warm: OnceCell::new(), reporter }
+    }
+
+    /// Keeps the index warm from one request to the next: it is refreshed when a file changed, and otherwise only opened.
+    fn keep_warm(&self) {
+        self.warm.get_or_init(WarmIndex::default);
     }
 
     /// The root of the project.
@@ -172,11 +183,23 @@ impl Session {
             None => self.root()?,
         };
         let out_dir = self.out_dir(&root);
-        let index = match self.no_refresh {
-            true => Index::open(&out_dir)?,
-            false => bake::refresh(self, &root, &out_dir)?,
+        let index = match self.warm.get() {
+            _ if self.no_refresh => Index::open(&out_dir)?,
+            Some(warm) => warm.open(self, &root, &out_dir)?,
+            None => self.refresh(&root, &out_dir)?,
         };
         Ok((root, index))
+    }
+
+    /// Opens the index that a running `watch` keeps up to date, or else refreshes it.
+    fn refresh(&self, root: &Path, out_dir: &Path) -> Result<Index, Failure> {
+        if !self.rebuild.get()
+            && freshness_socket::ask(out_dir)
+            && let Ok(index) = Index::open(out_dir)
+        {
+            return Ok(index.assume_fresh());
+        }
+        bake::refresh(self, root, out_dir)
     }
 
     /// Runs a query. It prints nothing before it has its whole answer, so that a query that reads a damaged page of the

@@ -1,6 +1,6 @@
 //! The `mcp` command: a Model Context Protocol server on standard input and output, for AI assistants.
 //!
-//! Each query of the command line is a tool. The index is refreshed at each call. Answers are bounded: a call returns at most
+//! Each query of the command line is a tool. The index is up to date at each call: it is refreshed if a file changed. Answers are bounded: a call returns at most
 //! `limit` rows and the offset of the next ones. Tools that change the project exist only with `--allow-writes`.
 
 use super::args::{CheckArgs, EditArgs, UnusedArgs};
@@ -143,6 +143,7 @@ const TOOLS: &[Tool] = &[
 pub(super) fn mcp(session: &Session, allow_writes: bool) -> Result<u8, Failure> {
     // Fails at once if there is no project.
     session.root()?;
+    session.keep_warm();
     let handle = |message: &Message| Some(request(session, allow_writes, message));
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     json_rpc::serve(Framing::Lines, &mut input, &mut output, handle)

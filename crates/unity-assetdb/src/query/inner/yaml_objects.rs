@@ -76,7 +76,9 @@ impl YamlObjects {
     pub(super) fn scan(file: &mut File) -> io::Result<Option<YamlObjects>> {
         let mut found = YamlObjects::default();
         let finder = Finder::new(b"\n--- !u!");
-        let mut buffer = vec![0; CHUNK + MAX_HEADER];
+        // Most files are much smaller than a chunk.
+        let len = file.metadata()?.len().saturating_add(2).min(CHUNK as u64) as usize;
+        let mut buffer = vec![0; len + MAX_HEADER];
         // The first byte is a line break before the file, so that the first line is no special case.
         buffer[0] = b'\n';
         let (mut filled, mut at) = (1, 0u64);
@@ -101,7 +103,8 @@ impl YamlObjects {
             at += end as u64;
             filled -= end;
         }
-        found.positions.sort_by_key(|each| each.file_id);
+        // Not a stable sort, which allocates half of the table again.
+        found.positions.sort_unstable_by_key(|each| (each.file_id, each.start));
         found.positions.dedup_by_key(|each| each.file_id);
         Ok(Some(found))
     }
