@@ -15,6 +15,16 @@ pub struct Cost {
 /// Runs a program to its end; nothing if it cannot be started or fails. The memory is at least what the caller held when
 /// it started the program, so callers stay small.
 pub fn run(command: &mut Command) -> Option<Cost> {
+    measure(command).filter(|(_, status)| *status == 0).map(|(cost, _)| cost)
+}
+
+/// Runs a program to its end, whatever its exit code; nothing if it cannot be started.
+#[allow(dead_code, reason = "no bench uses everything")]
+pub fn run_any(command: &mut Command) -> Option<Cost> {
+    measure(command).map(|(cost, _)| cost)
+}
+
+fn measure(command: &mut Command) -> Option<(Cost, i32)> {
     let start = Instant::now();
     let child = command.spawn().ok()?;
     let id = child.id() as libc::pid_t;
@@ -27,7 +37,8 @@ pub fn run(command: &mut Command) -> Option<Cost> {
     let wall = start.elapsed().as_secs_f64();
     let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
     let cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-    (ended == id && status == 0).then_some(Cost { wall, cpu, peak: usage.ru_maxrss as f64 * 1024.0 / 1e6 })
+    let cost = Cost { wall, cpu, peak: usage.ru_maxrss as f64 * 1024.0 / 1e6 };
+    (ended == id).then_some((cost, status))
 }
 
 /// Several runs of one thing.

@@ -41,6 +41,34 @@ pub fn generate(dir: &Path, count: usize) {
     eprintln!("{count} assets in {folders} folders");
 }
 
+/// Writes a project with one scene, `Big`, of at least this many bytes. Returns the fileIDs of its last GameObject and of a
+/// component.
+pub fn scene(dir: &Path, size: usize) -> [u64; 2] {
+    for name in ["Assets", "ProjectSettings"] {
+        fs::create_dir_all(dir.join(name)).expect("a folder");
+    }
+    let mut text = "%YAML 1.1\n%TAG !u! tag:unity3d.com,2011:\n".to_owned();
+    let mut id = 0;
+    for n in 1.. {
+        // Spread like drawn ones.
+        id = u64::from_str_radix(&guid(n)[..15], 16).expect("digits") << 2;
+        text += &format!(
+            "--- !u!1 &{id}\nGameObject:\n  m_ObjectHideFlags: 0\n  serializedVersion: 6\n  m_Component:\n  - component: {{fileID: {}}}\n  m_Layer: 0\n  m_Name: Thing{n}\n  m_TagString: Untagged\n  m_IsActive: 1\n--- !u!4 &{}\nTransform:\n  m_ObjectHideFlags: 0\n  m_GameObject: {{fileID: {id}}}\n  m_LocalRotation: {{x: 0, y: 0, z: 0, w: 1}}\n  m_LocalPosition: {{x: {n}, y: 0, z: 0}}\n  m_Father: {{fileID: 0}}\n--- !u!114 &{}\nMonoBehaviour:\n  m_ObjectHideFlags: 0\n  m_GameObject: {{fileID: {id}}}\n  m_Enabled: 1\n  m_Script: {{fileID: 11500000, guid: {}, type: 3}}\n  m_Name: \n",
+            id + 1,
+            id + 1,
+            id + 2,
+            guid(n % 10)
+        );
+        if text.len() >= size {
+            break;
+        }
+    }
+    fs::write(dir.join("Assets/Big.unity"), text).expect("a file");
+    let meta = format!("fileFormatVersion: 2\nguid: {}\nDefaultImporter:\n", guid(1 << 40));
+    fs::write(dir.join("Assets/Big.unity.meta"), meta).expect("a file");
+    [id, id + 2]
+}
+
 fn asset(dir: &Path, n: usize, count: usize) {
     let put = |ext: &str, meta: &str, text: &[u8]| {
         // One name in eight is contested.

@@ -5,6 +5,8 @@
 //! bench-unity gen <dir> <assets>          a synthetic project, the same each time
 //! bench-unity speed <project> <runs> <name of the table>
 //!                                         cold, warm, lookup: CPU, wall and peak memory of whole processes, run in turn
+//! bench-unity queries <unity-assetdb> <project> <runs>
+//!                                         queries of the executable, with and without a refresh, and in one large scene
 //! bench-unity quality <project>...        types and sprites against a naive second reading; references that can be named
 //! bench-unity interop <project>...        0.2.0 loads our database and finds the same
 //! ```
@@ -26,6 +28,9 @@ fn main() -> ExitCode {
         ["gen", dir, count] => gen_project::generate(Path::new(dir), count.parse().expect("a number")),
         ["speed", project, runs, name] => {
             measure::speed(Path::new(project), runs.parse().expect("a number"), name)
+        }
+        ["queries", executable, project, runs] => {
+            measure::queries(Path::new(executable), Path::new(project), runs.parse().expect("a number"))
         }
         ["child", what, project, out] => measure::child(what, Path::new(project), Path::new(out)),
         ["quality", projects @ ..] => {

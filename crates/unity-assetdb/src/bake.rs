@@ -27,7 +27,7 @@ use crate::index::Index;
 use crate::state::pages::Damage;
 use crate::state::{DUPLICATES, EntryRec, STRICT_NAMES, Section, State, StateError, SubRec, crc_of};
 use crate::store::{LOCK, cache_path, db_path};
-use folder::{Asset, Folder, stem};
+use folder::{Asset, BoxedFolder, stem};
 use kiln_engine::lock::{LockMode, open_locked};
 use kiln_engine::publish::Durability;
 use kiln_engine::{Code, Diag, Real, Severity};
@@ -386,7 +386,7 @@ impl<'a> Bake<'a> {
         Ok(if sanitize.is_some() { sum.done() } else { 0 })
     }
 
-    fn link(&self, folders: Vec<Folder>, report: &mut Report) -> Result<Linked, BakeError> {
+    fn link(&self, folders: Vec<BoxedFolder>, report: &mut Report) -> Result<Linked, BakeError> {
         let sanitize = self.options.name_sanitizer.as_ref();
         let sanitize = sanitize.map(|sanitize| move |name: &str| sanitize(name));
         let mut lines = Vec::new();
@@ -462,10 +462,10 @@ impl<'a> Bake<'a> {
 ///
 /// # Errors
 /// If the state is damaged.
-fn in_memory(scanned: Vec<Scanned>, old: Option<&Previous<'_>>) -> Result<Vec<Folder>, Damage> {
+fn in_memory(scanned: Vec<Scanned>, old: Option<&Previous<'_>>) -> Result<Vec<BoxedFolder>, Damage> {
     let folder = |scanned| match scanned {
-        Scanned::Fresh(folder) => Ok(*folder),
-        Scanned::Same(at) => old.ok_or(Damage("it is gone"))?.load(at),
+        Scanned::Fresh(folder) => Ok(folder),
+        Scanned::Same(at) => old.ok_or(Damage("it is gone"))?.load(at).map(Box::new),
     };
     scanned.into_iter().map(folder).collect()
 }

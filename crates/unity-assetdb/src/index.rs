@@ -160,6 +160,21 @@ impl Index {
         (0..self.len() as u32).map(|at| self.entry(at))
     }
 
+    /// Iterates over the sub-assets of all assets, in the order of [`entries`](Self::entries), for which `wanted` returns
+    /// true.
+    pub fn subs_by<'a>(
+        &'a self,
+        wanted: impl Fn(&SubEntry<'a>) -> bool + 'a,
+    ) -> impl Iterator<Item = Result<(Entry<'a>, SubEntry<'a>)>> {
+        let found = move |at: u32| -> Result<Option<(Entry<'a>, SubEntry<'a>)>> {
+            let rec: SubRec = self.state.record(Section::Subs, at)?;
+            let sub = self.sub(&rec)?;
+            // The asset is read only where it is asked for: most names do not match.
+            if wanted(&sub) { Ok(Some((self.entry(rec.entry)?, sub))) } else { Ok(None) }
+        };
+        (0..self.state.count::<SubRec>(Section::Subs) as u32).filter_map(move |at| found(at).transpose())
+    }
+
     /// Returns the asset with this GUID.
     ///
     /// # Errors

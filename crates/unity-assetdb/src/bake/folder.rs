@@ -82,8 +82,27 @@ impl Child {
 pub(crate) enum Type {
     Native(u32),
     /// The GUID of the script.
-    Script(u128),
+    Script(PackedGuid),
 }
+
+/// A GUID with the alignment of a byte: with that of a number, an [`Asset`] would be a quarter larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PackedGuid([u8; 16]);
+
+impl PackedGuid {
+    pub(crate) fn get(self) -> u128 {
+        u128::from_ne_bytes(self.0)
+    }
+}
+
+impl From<u128> for PackedGuid {
+    fn from(guid: u128) -> PackedGuid {
+        PackedGuid(guid.to_ne_bytes())
+    }
+}
+
+/// A folder where the walk put it: moving all of them would hold them twice.
+pub(crate) type BoxedFolder = Box<Folder>;
 
 /// An asset of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 mod targets;
 mod write;
 
-use super::folder::{Asset, Child, Folder, Type, stem};
+use super::folder::{Asset, BoxedFolder, Child, Type, stem};
 use super::name::{Ambiguous, NameResolver, Place, Renamed};
 use crate::state::{NONE, SUB, name_hash};
 use kiln_engine::{Code, Diag};
@@ -13,7 +13,7 @@ use targets::Targets;
 
 /// A whole project, ready to be written.
 pub(crate) struct Linked {
-    folders: Vec<Folder>,
+    folders: Vec<BoxedFolder>,
     /// All assets by path, so that neighbours in the project are neighbours in memory.
     places: Vec<Place>,
     /// GUIDs of assets with their indices in `places`, ascending. Settings have none.
@@ -54,7 +54,7 @@ pub(crate) enum Naming {
 /// Links folders. `renames` is called for each name that the sanitizer changed: path, whether it is a sub-asset, old and
 /// new name. With `allow_duplicates`, the first asset by folder and name has a GUID that several share.
 pub(crate) fn link(
-    mut folders: Vec<Folder>,
+    mut folders: Vec<BoxedFolder>,
     naming: Naming,
     allow_duplicates: bool,
     sanitize: Option<Sanitize<'_>>,
@@ -73,7 +73,8 @@ pub(crate) fn link(
         places.extend((0..folder.assets.len() as u32).map(|asset| Place { folder: n as u32, asset }));
     }
     let guids = folders.iter().flat_map(|folder| &folder.assets).map(|asset| asset.guid);
-    let mut by_guid: Vec<(u128, u32)> = guids.zip(0..).filter(|(guid, _)| *guid != 0).collect();
+    let mut by_guid: Vec<(u128, u32)> = Vec::with_capacity(total);
+    by_guid.extend(guids.zip(0..).filter(|(guid, _)| *guid != 0));
     by_guid.par_sort_unstable();
     let mut has_duplicates = false;
     match naming {
@@ -90,7 +91,7 @@ pub(crate) fn link(
         .iter()
         .flat_map(|folder| &folder.assets)
         .filter_map(|asset| match asset.kind {
-            Type::Script(guid) => Some(guid),
+            Type::Script(guid) => Some(guid.get()),
             Type::Native(_) => None,
         })
         .collect();
@@ -123,7 +124,11 @@ pub(crate) fn link(
 }
 
 /// Returns the GUIDs that several assets share, with the paths of the assets.
-fn duplicates(folders: &[Folder], places: &[Place], by_guid: &[(u128, u32)]) -> Vec<(u128, Vec<String>)> {
+fn duplicates(
+    folders: &[BoxedFolder],
+    places: &[Place],
+    by_guid: &[(u128, u32)],
+) -> Vec<(u128, Vec<String>)> {
     let same = by_guid.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1);
     let paths = |same: &[(u128, u32)]| {
         let path = |(_, at): &(u128, u32)| {
@@ -139,7 +144,7 @@ fn duplicates(folders: &[Folder], places: &[Place], by_guid: &[(u128, u32)]) -> 
 }
 
 /// Removes the GUIDs of all but the first of the assets that share one.
-fn drop_duplicates(folders: &mut [Folder], places: &[Place], by_guid: &mut Vec<(u128, u32)>) {
+fn drop_duplicates(folders: &mut [BoxedFolder], places: &[Place], by_guid: &mut Vec<(u128, u32)>) {
     by_guid.dedup_by(|next, kept| {
         let same = next.0 == kept.0;
         if same {
@@ -151,7 +156,7 @@ fn drop_duplicates(folders: &mut [Folder], places: &[Place], by_guid: &mut Vec<(
 }
 
 /// Returns one warning for all files with CR LF line endings: in a project that was checked out so, every file has them.
-fn crlf(folders: &[Folder]) -> Option<Diag> {
+fn crlf(folders: &[BoxedFolder]) -> Option<Diag> {
     let files = || {
         folders.iter().flat_map(|folder| {
             let children = folder.children.iter().enumerate();
@@ -173,7 +178,7 @@ fn crlf(folders: &[Folder]) -> Option<Diag> {
 }
 
 /// Marks the assets that are in the database: all files, and folders that are referred to.
-fn mark_listed(folders: &mut [Folder], count: usize, targets: &Targets) {
+fn mark_listed(folders: &mut [BoxedFolder], count: usize, targets: &Targets) {
     let mut used = vec![false; count];
     targets.entries.iter().filter(|entry| **entry != NONE).for_each(|entry| used[*entry as usize] = true);
     let assets = folders.iter_mut().flat_map(|folder| &mut folder.assets);
@@ -187,7 +192,7 @@ fn mark_listed(folders: &mut [Folder], count: usize, targets: &Targets) {
 
 /// Calls the sanitizer for every name, in the order of the entries. Returns a digest of its results.
 fn sanitize_all(
-    folders: &[Folder],
+    folders: &[BoxedFolder],
     places: &[Place],
     sanitize: Sanitize<'_>,
     changed: &mut BTreeMap<(u32, u32), String>,
@@ -257,7 +262,7 @@ impl Linked {
     fn script_index(&self, kind: Type) -> u32 {
         match kind {
             Type::Native(_) => NONE,
-            Type::Script(guid) => self.scripts.binary_search(&guid).map_or(NONE, |at| at as u32),
+            Type::Script(guid) => self.scripts.binary_search(&guid.get()).map_or(NONE, |at| at as u32),
         }
     }
 }

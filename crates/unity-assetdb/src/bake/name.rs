@@ -6,7 +6,7 @@
 //! (`main.png^LeakyPen`) or, for sub-assets, the file (`Bloom@LowQuality.asset^Profiles`). An uncontested name is never given
 //! to another asset. Names that are ambiguous after that are an error, which lists all of them.
 
-use super::folder::{Asset, Folder, Type, stem};
+use super::folder::{Asset, BoxedFolder, Folder, Type, stem};
 use rayon::slice::ParallelSliceMut;
 use std::collections::{BTreeMap, HashMap};
 use xxhash_rust::xxh64::xxh64;
@@ -44,7 +44,7 @@ struct Claim {
 
 /// The input of name resolution.
 pub(crate) struct NameResolver<'a> {
-    pub(crate) folders: &'a [Folder],
+    pub(crate) folders: &'a [BoxedFolder],
     /// All assets, by path.
     pub(crate) places: &'a [Place],
     /// The GUIDs of the scripts, ascending.
@@ -86,7 +86,7 @@ impl<'a> NameResolver<'a> {
         let (folder, asset) = self.asset(entry);
         match (sub, asset.kind) {
             (0, Type::Native(class)) => class.into(),
-            (0, Type::Script(guid)) => 1 << 32 | self.scripts.binary_search(&guid).unwrap_or(0) as u64,
+            (0, Type::Script(guid)) => 1 << 32 | self.scripts.binary_search(&guid.get()).unwrap_or(0) as u64,
             (sub, _) => folder.subs_of(place.asset as usize)[sub as usize - 1].class_id.into(),
         }
     }

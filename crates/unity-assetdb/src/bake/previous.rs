@@ -152,7 +152,7 @@ impl<'a> Previous<'a> {
         }
         let kind = match rec.script {
             NONE => Type::Native(rec.class),
-            script => Type::Script(state.record::<ScriptRec>(Section::Scripts, script)?.guid),
+            script => Type::Script(state.record::<ScriptRec>(Section::Scripts, script)?.guid.into()),
         };
         for at in state.subs(entry, &rec)? {
             let sub: SubRec = state.record(Section::Subs, at)?;

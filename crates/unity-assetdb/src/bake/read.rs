@@ -151,7 +151,7 @@ impl Reader {
         let start = folder.assets.last().map_or(0, |asset| asset.subs_end) as usize;
         meta_subs(folder, start, meta, stem, &plan);
         let kind = match found.script {
-            Some(script) => Type::Script(script),
+            Some(script) => Type::Script(script.into()),
             None => Type::Native(found.class),
         };
         self.push(folder, guid, kind, found.main, child, found.flags, first_ref);

@@ -1,6 +1,8 @@
 //! Suggests names and paths that are similar to one that was not found.
 
 use crate::index::{Index, Result};
+use std::cell::RefCell;
+use std::collections::HashSet;
 
 /// The maximum number of suggestions.
 const MAX_SUGGESTIONS: usize = 5;
@@ -43,12 +45,17 @@ pub fn suggest(index: &Index, wanted: &str) -> Result<Vec<String>> {
 pub fn suggest_type(index: &Index, wanted: &str) -> Result<Vec<String>> {
     let wanted = wanted.to_lowercase();
     let mut types = std::collections::BTreeSet::new();
+    // A project has many objects and few types.
+    let mut seen = HashSet::new();
     for entry in index.entries() {
         let entry = entry?;
-        types.insert(super::annotate::short_type(index, &entry.type_name()?)?);
-        for sub in entry.subs()? {
-            types.insert(crate::class_id::class_name(sub.class_id).into_owned());
+        if seen.insert(entry.asset_type()) {
+            types.insert(super::annotate::short_type(index, &entry.type_name()?)?);
         }
+    }
+    let classes = RefCell::new(HashSet::new());
+    for found in index.subs_by(|sub| classes.borrow_mut().insert(sub.class_id)) {
+        types.insert(crate::class_id::class_name(found?.1.class_id).into_owned());
     }
     let score = |name: String| {
         let lower = name.to_lowercase();

@@ -1,6 +1,6 @@
 //! The inverse of references: all GUIDs that are referred to, with their assets and the references to them.
 
-use crate::bake::folder::Folder;
+use crate::bake::folder::BoxedFolder;
 use crate::state::NONE;
 use rayon::slice::ParallelSliceMut;
 
@@ -19,15 +19,18 @@ pub(super) struct Targets {
 }
 
 impl Targets {
-    pub(super) fn new(folders: &[Folder], by_guid: &[(u128, u32)], refs: usize) -> Targets {
+    pub(super) fn new(folders: &[BoxedFolder], by_guid: &[(u128, u32)], refs: usize) -> Targets {
         let mut known = GuidInterner::default();
         let mut of_ref = Vec::with_capacity(refs);
         of_ref.extend(folders.iter().flat_map(|folder| &folder.refs).map(|each| known.intern(each.guid)));
-        let mut order: Vec<u32> = (0..known.guids.len() as u32).collect();
-        order.par_sort_unstable_by_key(|at| known.guids[*at as usize]);
+        // The hash table is freed here: at this point a bake needs most memory.
+        let GuidInterner { guids: known, slots } = known;
+        drop(slots);
+        let mut order: Vec<u32> = (0..known.len() as u32).collect();
+        order.par_sort_unstable_by_key(|at| known[*at as usize]);
         let mut rank = vec![0; order.len()];
         order.iter().enumerate().for_each(|(n, at)| rank[*at as usize] = n as u32);
-        let guids: Vec<u128> = order.iter().map(|at| known.guids[*at as usize]).collect();
+        let guids: Vec<u128> = order.iter().map(|at| known[*at as usize]).collect();
         // A counting sort: count, prefix sums, scatter.
         let mut next = vec![0u32; guids.len() + 1];
         for target in &mut of_ref {

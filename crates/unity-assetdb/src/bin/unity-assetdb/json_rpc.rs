@@ -1,9 +1,9 @@
 //! JSON-RPC 2.0 over standard input and output, in the two framings that editors and assistants use: one message per line
 //! (Model Context Protocol) and `Content-Length` headers (Language Server Protocol).
 //!
-//! Written by hand over the engine's JSON: `rmcp` brings an asynchronous runtime, `serde` and `schemars`, and `lsp-server`
-//! with `lsp-types` some twenty crates, for two servers that answer one request at a time with a dozen methods. The
-//! executable would take longer to compile than all of its other code.
+//! Written by hand over the engine's JSON, for two servers that answer one request at a time with a dozen methods. Measured
+//! as release builds from cold on two cores: `rmcp` with its asynchronous runtime is 75 crates and 62 s of CPU time,
+//! `lsp-server` with `lsp-types` 19 crates and 24 s, while all of this executable takes 101 s.
 
 use kiln_engine::Json;
 use std::io::{self, BufRead, Read, Write};

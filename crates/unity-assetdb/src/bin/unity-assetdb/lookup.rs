@@ -15,6 +15,7 @@ use ::unity_assetdb::query::suggest::{suggest, suggest_type};
 use ::unity_assetdb::store::AssetType;
 use kiln_cli::render;
 use kiln_cli::reporter::{FAILED, OK};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -207,11 +208,10 @@ pub(super) fn find(index: &Index, pattern: &str) -> Result<Answer, Failure> {
         if matches(entry.name()?) {
             rows.push(object_row(index, &Resolved::Asset(entry))?);
         }
-        for sub in entry.subs()? {
-            if matches(sub.name) {
-                rows.push(object_row(index, &Resolved::Sub(entry, sub))?);
-            }
-        }
+    }
+    for found in index.subs_by(|sub| matches(sub.name)) {
+        let (entry, sub) = found?;
+        rows.push(object_row(index, &Resolved::Sub(entry, sub))?);
     }
     if rows.is_empty() {
         return not_found(index, "matching name", pattern);
@@ -302,8 +302,13 @@ pub(super) fn list(index: &Index, kind: Option<&str>) -> Result<Answer, Failure>
         if is {
             rows.push(object_row(index, &Resolved::Asset(entry))?);
         }
-        for sub in entry.subs()? {
-            if *classes.entry(sub.class_id).or_insert_with(|| is_class(sub.class_id)) {
+    }
+    if kind.is_some() {
+        let classes = RefCell::new(classes);
+        let is = |class: u32| *classes.borrow_mut().entry(class).or_insert_with(|| is_class(class));
+        for found in index.subs_by(|sub| is(sub.class_id)) {
+            let (entry, sub) = found?;
+            if entry.is_listed() {
                 rows.push(object_row(index, &Resolved::Sub(entry, sub))?);
             }
         }

@@ -5,12 +5,14 @@ use super::{Inner, SCRIPT};
 use crate::builtin;
 use crate::index::Result;
 use memchr::memmem;
-use std::io::Read;
+use std::io::{self, Read};
 
 /// The maximum number of files that are searched for the class of a script.
 const MAX_FILES: usize = 4;
 /// The maximum number of bytes that are read of each.
 const MAX_BYTES: u64 = 8 << 20;
+/// The size of a chunk in bytes.
+const CHUNK: u64 = 64 << 10;
 /// The maximum distance in bytes between a script and the class identifier after it.
 const DISTANCE: usize = 400;
 
@@ -56,23 +58,54 @@ impl Inner<'_> {
         let users = uses.iter().filter(|(_, reference)| reference.file_id == file_id && !reference.in_meta);
         let script = format!("m_Script: {{fileID: {file_id}, guid: {}", crate::guid::Guid(guid));
         for (entry, _) in users.take(MAX_FILES) {
-            let mut bytes = Vec::new();
-            let read = kiln_engine::regular_file::open(&self.root.join(entry.hint()?))
-                .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
-            if read.is_err() {
-                continue;
-            }
-            for at in memmem::find_iter(&bytes, script.as_bytes()) {
-                let near = &bytes[at..bytes.len().min(at + DISTANCE)];
-                const KEY: &[u8] = b"\n  m_EditorClassIdentifier:";
-                let Some(value) = memmem::find(near, KEY).map(|found| &near[found + KEY.len()..]) else {
-                    continue;
-                };
-                if let Some(class) = super::yaml_objects::class_of(&crate::scalar::decode(value, 2)) {
-                    return Ok(Some(class));
-                }
+            let file = kiln_engine::regular_file::open(&self.root.join(entry.hint()?));
+            if let Ok(Some(class)) = file.and_then(|file| class_beside(file.take(MAX_BYTES), &script)) {
+                return Ok(Some(class));
             }
         }
         Ok(None)
+    }
+}
+
+/// Returns the class that a document states after a script. Holds one chunk of the file, because a scene may be large.
+fn class_beside(mut file: impl Read, script: &str) -> io::Result<Option<String>> {
+    const KEY: &[u8] = b"\n  m_EditorClassIdentifier:";
+    let mut bytes = Vec::with_capacity(CHUNK as usize + DISTANCE);
+    loop {
+        let read = file.by_ref().take(CHUNK).read_to_end(&mut bytes)?;
+        for at in memmem::find_iter(&bytes, script.as_bytes()) {
+            // A document that is cut is found again, with the next chunk.
+            if read > 0 && at + DISTANCE > bytes.len() {
+                break;
+            }
+            let near = &bytes[at..bytes.len().min(at + DISTANCE)];
+            let value = memmem::find(near, KEY).map(|found| &near[found + KEY.len()..]);
+            let class =
+                value.and_then(|value| super::yaml_objects::class_of(&crate::scalar::decode(value, 2)));
+            if class.is_some() {
+                return Ok(class);
+            }
+        }
+        if read == 0 {
+            return Ok(None);
+        }
+        bytes.drain(..bytes.len().saturating_sub(DISTANCE + script.len()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_a_class_at_every_offset_of_a_chunk() {
+        let script = "m_Script: {fileID: 11500000, guid: 8f57b4a070f7b43bbb3925467e6752ab";
+        for before in CHUNK as usize - 200..CHUNK as usize + 20 {
+            let text =
+                format!("{}{script}, type: 3}}\n  m_EditorClassIdentifier: A::N.Item\n", " ".repeat(before));
+            assert_eq!(class_beside(text.as_bytes(), script).unwrap().as_deref(), Some("Item"), "{before}");
+        }
+        assert_eq!(class_beside(script.as_bytes(), script).unwrap(), None);
+        assert_eq!(class_beside(&b""[..], script).unwrap(), None);
     }
 }
