@@ -4,19 +4,61 @@
 //! the old content or the complete new content. The temporary file is created exclusively (`O_EXCL`), so that a link
 //! or a foreign file at that name is neither followed nor changed, and it is removed if anything fails.
 //!
-//! - **Data** is flushed (`fdatasync`) before the rename where a reader would accept a torn file ([`Durability::Durable`]):
-//!   outputs, the journal, the tag of a cache directory. It is not flushed where every reader verifies the content
-//!   against a hash, so that a torn file is a cache miss ([`Durability::Verified`]): entries of the local cache.
+//! - **Data** is flushed (`fdatasync`, or `syncfs` for a large batch) before the rename where a reader would accept a torn
+//!   file ([`Durability::Durable`]): outputs, the journal, the tag of a cache directory. It is not flushed where every reader
+//!   verifies the content against a hash, so that a torn file is a cache miss ([`Durability::Verified`]): entries of the
+//!   local cache.
 //! - **Directories** are not flushed. After a power failure a name may have its old content again, or none; the journal
 //!   then has another stamp than the file, or does not have the record either, and the next run builds it again.
 
 use crate::{Code, Diag, RelPath};
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 /// The number of concurrent flushes. A flush waits for the disk, not for a core, and a disk completes many together in nearly
 /// the time of one: on a busy disk ten thousand small files took 60 s two at a time, and 30 s this way.
 const FLUSHES: usize = 32;
+
+/// The number of files from which a batch is flushed by one `syncfs`. It also flushes the files of other processes, so it
+/// does not pay for a few.
+const SYNCFS_FILES: usize = 16;
+
+/// A directory whose file system can be flushed as a whole.
+#[derive(Debug)]
+pub(crate) struct FlushableRoot(#[cfg_attr(not(target_os = "linux"), allow(dead_code))] File);
+
+#[cfg(target_os = "linux")]
+impl FlushableRoot {
+    /// The file systems (`f_type` of `statfs`) whose `syncfs` waits for the disk as `fdatasync` does: ext2 to ext4, XFS,
+    /// Btrfs, F2FS, bcachefs, overlayfs and tmpfs. Those in user space and on networks need not.
+    const FILE_SYSTEMS: [u32; 7] =
+        [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0xca45_1a4e, 0x794c_7630, 0x0102_1994];
+
+    /// Opens a directory before files are written there: [`flush`](Self::flush) reports the failed writes since then.
+    /// Returns `None` if its file system has to be flushed file by file.
+    pub(crate) fn open(root: &Path) -> Option<FlushableRoot> {
+        let dir = File::open(root).ok()?;
+        let file_system = rustix::fs::fstatfs(&dir).ok()?.f_type as u32;
+        Self::FILE_SYSTEMS.contains(&file_system).then_some(FlushableRoot(dir))
+    }
+
+    /// Flushes all files of the file system. Linux reports failed writes since version 5.8.
+    fn flush(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(&self.0)?)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl FlushableRoot {
+    pub(crate) fn open(_root: &Path) -> Option<FlushableRoot> {
+        None
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
 
 /// The durability of a published file after a power failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,13 +91,19 @@ pub fn publish<T>(
     rename()
 }
 
-/// Publishes a batch of durable files: all are flushed concurrently, which takes about as long as one flush, then renamed in
-/// order. Each file has its own result.
+/// Publishes a batch of durable files of the file system of `root`: all are flushed, then renamed in order. Each file has
+/// its own result. A large batch is flushed by one `syncfs` where there is one, a small one concurrently, which takes about
+/// as long as one flush.
 pub(crate) fn publish_batch<F: Sync, T>(
+    root: Option<&FlushableRoot>,
     batch: Vec<F>,
     file: impl Fn(&F) -> &File + Sync,
     mut rename: impl FnMut(F) -> io::Result<T>,
 ) -> Vec<io::Result<T>> {
+    // If it fails, the flush of each file tells which of them cannot be written.
+    if batch.len() >= SYNCFS_FILES && root.is_some_and(|root| root.flush().is_ok()) {
+        return batch.into_iter().map(rename).collect();
+    }
     let share = batch.len().div_ceil(FLUSHES).max(1);
     let flush = |part: &[F]| -> Vec<io::Result<()>> {
         part.iter().map(|each| Durability::Durable.flush(file(each))).collect()

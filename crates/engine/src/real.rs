@@ -6,7 +6,7 @@
 
 use crate::fs::{Fill, Fs, Log, LogGuard, Occupant, Staged, Stamp, Tree};
 use crate::lock::{LockMode, open_locked};
-use crate::publish::{Durability, publish_batch};
+use crate::publish::{Durability, FlushableRoot, publish_batch};
 use crate::temporary::TemporaryFile;
 use crate::{Hash, RelPath, regular_file, walk};
 use std::fs::{self, File};
@@ -24,6 +24,8 @@ const MAX_FILE_LEN: u64 = 4 << 30;
 /// A directory on disk.
 pub struct Real {
     root: PathBuf,
+    /// The open directory, through which its file system is flushed, if possible.
+    flushable: Option<FlushableRoot>,
     prefix: String,
 }
 
@@ -48,7 +50,11 @@ impl Real {
         }
         // A digest has a fixed length, so no prefix is the start of another, and all are short.
         let digest = Hash::of(name.as_bytes()).to_string();
-        Ok(Real { root, prefix: format!("{TEMPORARY}{}-", &digest[..12]) })
+        Ok(Real {
+            flushable: FlushableRoot::open(&root),
+            root,
+            prefix: format!("{TEMPORARY}{}-", &digest[..12]),
+        })
     }
 
     /// Returns the canonical path of the directory.
@@ -225,7 +231,12 @@ impl Fs for Real {
         let pending = |(staged, path): (Staged, RelPath)| Some((staged.into_inner::<TemporaryFile>()?, path));
         let (count, batch) = (batch.len(), batch.into_iter().filter_map(pending).collect::<Vec<_>>());
         debug_assert_eq!(batch.len(), count, "staged by another file system");
-        publish_batch(batch, |(pending, _)| &pending.file, |(pending, path)| self.place(&pending, &path))
+        publish_batch(
+            self.flushable.as_ref(),
+            batch,
+            |(pending, _)| &pending.file,
+            |(pending, path)| self.place(&pending, &path),
+        )
     }
 
     fn remove(&self, path: &RelPath) -> io::Result<()> {

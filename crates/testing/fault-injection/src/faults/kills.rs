@@ -18,7 +18,7 @@ pub const SUITE: Suite =
     Suite { name: "kills", summary: "SIGKILL at system calls and at random times", unit: "kills", cases };
 
 /// The system calls that change the file system, and those that open the files they change.
-const CALLS: [&str; 19] = [
+const CALLS: [&str; 20] = [
     "open",
     "openat",
     "creat",
@@ -30,6 +30,7 @@ const CALLS: [&str; 19] = [
     "renameat2",
     "fsync",
     "fdatasync",
+    "syncfs",
     "unlink",
     "unlinkat",
     "rmdir",

@@ -20,7 +20,7 @@ pub const SUITE: Suite = Suite {
 };
 
 /// The system calls, and the errors to inject.
-const ERRORS: [(&str, &[&str]); 17] = [
+const ERRORS: [(&str, &[&str]); 18] = [
     ("openat", &["EMFILE", "EIO", "ENOSPC"]),
     ("read", &["EIO", "EINTR"]),
     ("pread64", &["EIO"]),
@@ -28,6 +28,7 @@ const ERRORS: [(&str, &[&str]); 17] = [
     ("pwrite64", &["ENOSPC"]),
     ("fsync", &["EIO"]),
     ("fdatasync", &["EIO", "ENOSPC"]),
+    ("syncfs", &["EIO", "ENOSPC"]),
     ("rename", &["EIO", "ENOSPC"]),
     ("unlink", &["EIO"]),
     ("ftruncate", &["EIO"]),
