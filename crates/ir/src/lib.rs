@@ -42,6 +42,7 @@ mod material;
 mod mesh;
 mod scene;
 mod skin;
+pub mod srgb;
 pub mod transform;
 mod valid;
 

@@ -7,6 +7,7 @@
 //! blocks.
 
 use kiln_format::ktx2::{Channels, Ktx2View, Level, Payload, Shape, Supercompression, Transfer};
+use kiln_ir::image::narrow;
 use std::io::{self, Read};
 use std::sync::LazyLock;
 
@@ -164,9 +165,6 @@ fn decode(
     if level.uncompressed_len > MAX_LEVEL_BYTES || width > MAX_SIDE || height > MAX_SIDE {
         return Err("the mip level is too large to be shown".to_owned());
     }
-    if matches!(view.payload(), Payload::Bc1 | Payload::Bc3 | Payload::Bc4 | Payload::Bc5) {
-        return Err(format!("{} texels are not shown", view.payload().name(view.transfer())));
-    }
     let cut = |e: io::Error| format!("the mip level cannot be decompressed: {e}");
     let mut bytes: Box<dyn Read + '_> = match view.supercompression() {
         Supercompression::None => Box::new(level.bytes),
@@ -200,27 +198,11 @@ fn decode(
 /// Decodes one row of blocks to rows of texels.
 fn unpack(view: &Ktx2View<'_>, row: &[u8], width: usize, strip: &mut [[u8; 4]]) -> Option<()> {
     match view.payload() {
-        Payload::Uastc { .. } | Payload::Bc7 => {
-            let bc7 = view.payload() == Payload::Bc7;
-            for (n, block) in row.as_chunks::<16>().0.iter().enumerate() {
-                let texels = if bc7 {
-                    kiln_uastc::bc7::decode_block(block)?
-                } else {
-                    kiln_uastc::decode_block(block)?
-                };
-                let x = n * 4;
-                let inside = (width - x).min(4);
-                for (line, texels) in strip.chunks_exact_mut(width).zip(texels.chunks_exact(4)) {
-                    line[x..x + inside].copy_from_slice(&texels[..inside]);
-                }
-            }
-        }
         // Sixteen bits are shown as eight.
         Payload::R16 | Payload::Rg16 | Payload::Rgba16 => {
             let channels = view.payload().block_len() as usize / 2;
             for (texel, bytes) in strip.iter_mut().zip(row.chunks_exact(2 * channels)) {
-                // The high byte of a little-endian number.
-                let value = |i: usize| bytes[2 * i + 1];
+                let value = |i: usize| narrow(u16::from_le_bytes([bytes[2 * i], bytes[2 * i + 1]]));
                 *texel = match channels {
                     1 => [value(0), value(0), value(0), u8::MAX],
                     2 => [value(0), value(1), 0, u8::MAX],
@@ -228,7 +210,6 @@ fn unpack(view: &Ktx2View<'_>, row: &[u8], width: usize, strip: &mut [[u8; 4]]) 
                 };
             }
         }
-        Payload::Bc1 | Payload::Bc3 | Payload::Bc4 | Payload::Bc5 => return None,
         Payload::Rgba8 => {
             strip.iter_mut().zip(row.as_chunks::<4>().0).for_each(|(texel, bytes)| *texel = *bytes)
         }
@@ -240,6 +221,16 @@ fn unpack(view: &Ktx2View<'_>, row: &[u8], width: usize, strip: &mut [[u8; 4]]) 
                 *texel = [table[half(0)], table[half(1)], table[half(2)], HALF_TO_BYTE.0[half(3)]];
             }
         }
+        payload => {
+            for (n, block) in row.chunks_exact(payload.block_len() as usize).enumerate() {
+                let texels = kiln_texture::decode_block(payload, block)?;
+                let x = n * 4;
+                let inside = (width - x).min(4);
+                for (line, texels) in strip.chunks_exact_mut(width).zip(texels.chunks_exact(4)) {
+                    line[x..x + inside].copy_from_slice(&texels[..inside]);
+                }
+            }
+        }
     }
     Some(())
 }
@@ -247,7 +238,7 @@ fn unpack(view: &Ktx2View<'_>, row: &[u8], width: usize, strip: &mut [[u8; 4]]) 
 /// Maps each half float to a byte, linearly and with the sRGB transfer function: 0 to 1 as 0 to 255.
 static HALF_TO_BYTE: LazyLock<(Vec<u8>, Vec<u8>)> = LazyLock::new(|| {
     let byte = |value: f32| (value.clamp(0.0, 1.0) * 255.0 + 0.5) as u8;
-    let srgb = |x: f32| if x <= 0.003_130_8 { x * 12.92 } else { 1.055 * libm::powf(x, 1.0 / 2.4) - 0.055 };
+    let srgb = |x: f32| kiln_ir::srgb::from_linear(x.into()) as f32;
     let values = || (0..=u16::MAX).map(half);
     (values().map(byte).collect(), values().map(|x| byte(srgb(x.clamp(0.0, 1.0)))).collect())
 });

@@ -1,10 +1,11 @@
-//! Decodes the mip levels of a texture to texels: inflates supercompression and decodes UASTC and BC7 blocks.
+//! Decodes the mip levels of a texture to texels: inflates supercompression and decodes UASTC, BC1, BC3, BC4, BC5
+//! and BC7 blocks.
 //!
 //! Rejects mip levels that are larger than a limit before it allocates, frames that do not have the declared size, and
 //! blocks of a reserved mode.
 
 use kiln_format::ktx2::{Ktx2View, Payload, Supercompression};
-use kiln_ir::image::narrow;
+use kiln_uastc::bc;
 use rayon::prelude::*;
 use std::io::Read;
 
@@ -14,6 +15,8 @@ use std::io::Read;
 pub enum DecodedTexels {
     /// Red, green, blue and alpha in 8 bits each, as stored: sRGB values stay sRGB values.
     Rgba8(Vec<[u8; 4]>),
+    /// Red, green, blue and alpha in 16 bits each: 65535 is 1.0.
+    Rgba16(Vec<[u16; 4]>),
     /// Red, green, blue and alpha as the bits of half floats.
     Rgba16F(Vec<[u16; 4]>),
 }
@@ -47,8 +50,6 @@ pub enum DecodeError {
     Frame(String),
     /// A block has a reserved mode.
     Block,
-    /// The texels are BC1, BC3, BC4 or BC5 blocks, which are passed through and not decoded.
-    Format,
 }
 
 impl std::fmt::Display for DecodeError {
@@ -60,7 +61,6 @@ impl std::fmt::Display for DecodeError {
             }
             DecodeError::Frame(why) => write!(f, "the Zstandard frame of the mip level is damaged: {why}"),
             DecodeError::Block => f.write_str("a block of the mip level has a reserved mode"),
-            DecodeError::Format => f.write_str("BC1, BC3, BC4 and BC5 blocks are not decoded"),
         }
     }
 }
@@ -106,7 +106,9 @@ pub fn decode_level(
     max_bytes: u64,
 ) -> Result<Vec<DecodedImage>, DecodeError> {
     let [width, height, _] = view.level(level).ok_or(DecodeError::NoLevel)?.dims;
-    let texel = if view.payload() == Payload::Rgba16F { 8 } else { 4 };
+    let payload = view.payload();
+    let deep = [Payload::R16, Payload::Rg16, Payload::Rgba16, Payload::Rgba16F].contains(&payload);
+    let texel = if deep { 8 } else { 4 };
     let needed =
         view.shape().level_texels(level).and_then(|texels| texels.checked_mul(texel)).unwrap_or(u64::MAX);
     if needed > max_bytes {
@@ -118,12 +120,6 @@ pub fn decode_level(
     let image_len = row_len * height.div_ceil(side) as usize;
     let image = |bytes: &[u8]| {
         let texels = match view.payload() {
-            Payload::Uastc { .. } => {
-                DecodedTexels::Rgba8(blocks(bytes, width, height, kiln_uastc::decode_block)?)
-            }
-            Payload::Bc7 => {
-                DecodedTexels::Rgba8(blocks(bytes, width, height, kiln_uastc::bc7::decode_block)?)
-            }
             Payload::Rgba8 => DecodedTexels::Rgba8(bytes.as_chunks::<4>().0.to_vec()),
             Payload::Rgba16F => {
                 let texel = |texel: &[u8; 8]| {
@@ -131,42 +127,52 @@ pub fn decode_level(
                 };
                 DecodedTexels::Rgba16F(bytes.as_chunks::<8>().0.iter().map(texel).collect())
             }
-            Payload::R16 => DecodedTexels::Rgba8(sixteen_bit(bytes, 1)),
-            Payload::Rg16 => DecodedTexels::Rgba8(sixteen_bit(bytes, 2)),
-            Payload::Rgba16 => DecodedTexels::Rgba8(sixteen_bit(bytes, 4)),
-            Payload::Bc1 | Payload::Bc3 | Payload::Bc4 | Payload::Bc5 => return Err(DecodeError::Format),
+            Payload::R16 => DecodedTexels::Rgba16(sixteen_bit(bytes, 1)),
+            Payload::Rg16 => DecodedTexels::Rgba16(sixteen_bit(bytes, 2)),
+            Payload::Rgba16 => DecodedTexels::Rgba16(sixteen_bit(bytes, 4)),
+            payload => DecodedTexels::Rgba8(blocks(payload, bytes, width, height)?),
         };
         Ok(DecodedImage { width, height, texels })
     };
     bytes.chunks_exact(image_len).map(image).collect()
 }
 
-/// Reduces texels of 16-bit channels to 8 bits. One channel becomes grey.
-fn sixteen_bit(bytes: &[u8], channels: usize) -> Vec<[u8; 4]> {
+/// Expands texels of one, two or four 16-bit channels. One channel becomes grey.
+fn sixteen_bit(bytes: &[u8], channels: usize) -> Vec<[u16; 4]> {
     let texel = |bytes: &[u8]| {
-        let value = |c: usize| narrow(u16::from_le_bytes([bytes[2 * c], bytes[2 * c + 1]]));
+        let value = |c: usize| u16::from_le_bytes([bytes[2 * c], bytes[2 * c + 1]]);
         match channels {
-            1 => [value(0), value(0), value(0), u8::MAX],
-            2 => [value(0), value(1), 0, u8::MAX],
+            1 => [value(0), value(0), value(0), u16::MAX],
+            2 => [value(0), value(1), 0, u16::MAX],
             _ => [value(0), value(1), value(2), value(3)],
         }
     };
     bytes.chunks_exact(2 * channels).map(texel).collect()
 }
 
+/// Decodes a block of 4×4 texels to RGBA, row by row; one channel becomes grey. Returns `None` if the mode of the block is
+/// reserved, the bytes are not one block, or the format has no blocks.
+pub fn decode_block(payload: Payload, block: &[u8]) -> Option<[[u8; 4]; 16]> {
+    let (eight, sixteen) = (block.try_into().ok(), block.try_into().ok());
+    Some(match payload {
+        Payload::Uastc { .. } => return kiln_uastc::decode_block(sixteen?),
+        Payload::Bc7 => return kiln_uastc::bc7::decode_block(sixteen?),
+        Payload::Bc1 => bc::decode_bc1(eight?),
+        Payload::Bc3 => bc::decode_bc3(sixteen?),
+        Payload::Bc4 => bc::decode_bc4(eight?).map(|red| [red, red, red, u8::MAX]),
+        Payload::Bc5 => bc::decode_bc5(sixteen?).map(|[red, green]| [red, green, 0, u8::MAX]),
+        _ => return None,
+    })
+}
+
 /// Decodes an image of 4×4 blocks, one row of blocks per task.
-fn blocks(
-    bytes: &[u8],
-    width: u32,
-    height: u32,
-    decode: impl Fn(&[u8; 16]) -> Option<[[u8; 4]; 16]> + Sync,
-) -> Result<Vec<[u8; 4]>, DecodeError> {
-    let width = width as usize;
+fn blocks(payload: Payload, bytes: &[u8], width: u32, height: u32) -> Result<Vec<[u8; 4]>, DecodeError> {
+    let (width, block_len) = (width as usize, payload.block_len() as usize);
     let mut texels = vec![[0; 4]; width * height as usize];
-    let rows = bytes.par_chunks_exact(width.div_ceil(4) * 16);
+    let rows = bytes.par_chunks_exact(width.div_ceil(4) * block_len);
     texels.par_chunks_mut(width * 4).zip(rows).try_for_each(|(strip, row)| {
-        for (block, x) in row.as_chunks::<16>().0.iter().zip((0..width).step_by(4)) {
-            let decoded = decode(block).ok_or(DecodeError::Block)?;
+        for (block, x) in row.chunks_exact(block_len).zip((0..width).step_by(4)) {
+            let decoded = decode_block(payload, block).ok_or(DecodeError::Block)?;
             let inside = (width - x).min(4);
             for (line, texels) in strip.chunks_exact_mut(width).zip(decoded.chunks_exact(4)) {
                 line[x..x + inside].copy_from_slice(&texels[..inside]);

@@ -68,7 +68,7 @@ use wrapped_plane::WrappedPlane;
 
 pub use channel_map::{ChannelMap, flip_green};
 pub use channel_packing::{ChannelPlane, PackedChannel, pack_channels};
-pub use decode::{DecodeError, DecodedImage, DecodedTexels, decode_level, inflate_level};
+pub use decode::{DecodeError, DecodedImage, DecodedTexels, decode_block, decode_level, inflate_level};
 pub use environment::{EnvironmentSettings, encode_environment};
 pub use hdr::encode_hdr;
 pub use high_precision::{FloatLevel, levels_16, levels_f32};

@@ -2,17 +2,12 @@
 //!
 //! Every table is computed once in `f64` with the `libm` crate, so the values are the same on every platform.
 
+use kiln_ir::srgb::{self, to_linear};
 use std::sync::OnceLock;
-
-/// Decodes an sRGB value to linear, both in 0..=1.
-fn to_linear(value: f64) -> f64 {
-    if value <= 0.04045 { value / 12.92 } else { libm::pow((value + 0.055) / 1.055, 2.4) }
-}
 
 /// Encodes a linear value in 0..=1 (others are clamped) as sRGB, by the definition (IEC 61966-2-1).
 pub(crate) fn from_linear(linear: f32) -> f32 {
-    let linear = f64::from(linear).clamp(0.0, 1.0);
-    (if linear <= 0.003_130_8 { linear * 12.92 } else { 1.055 * libm::pow(linear, 1.0 / 2.4) - 0.055 }) as f32
+    srgb::from_linear(f64::from(linear).clamp(0.0, 1.0)) as f32
 }
 
 /// Returns the linear values of all 8-bit sRGB codes.

@@ -42,6 +42,7 @@
 #![allow(clippy::needless_range_loop, reason = "texels, channels and subsets are indices of several arrays")]
 
 mod batch;
+pub mod bc;
 pub mod bc7;
 mod block;
 mod effort;

@@ -3,6 +3,7 @@
 use super::ExtractedFile;
 use kiln_engine::{Code, Diag, Limits};
 use kiln_format::ktx2::{self, Desc, Ktx2View, Supercompression, Transfer};
+use kiln_ir::srgb::{from_linear, to_linear};
 use kiln_texture::{DecodedImage, DecodedTexels, decode_level, inflate_level};
 use std::io::Cursor;
 
@@ -10,9 +11,10 @@ use std::io::Cursor;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TextureFormat {
-    /// PNG with 8 bits per channel; RGBA16F is clamped to 0–1 and gets the sRGB transfer function.
+    /// PNG with 8 bits per channel, or 16 for R16, RG16 and RGBA16; RGBA16F is clamped to 0–1 and gets the sRGB transfer
+    /// function.
     Png,
-    /// OpenEXR with half floats; 8-bit texels are divided by 255, and sRGB texels become linear.
+    /// OpenEXR with half floats; 8-bit texels are divided by 255, 16-bit texels by 65535, and sRGB texels become linear.
     Exr,
 }
 
@@ -81,26 +83,30 @@ fn corrupt(error: impl std::fmt::Display) -> Diag {
 }
 
 fn png(image: DecodedImage, srgb: bool) -> Result<Vec<u8>, Diag> {
-    let (texels, srgb) = match image.texels {
-        DecodedTexels::Rgba8(texels) => (texels, srgb),
+    let (samples, depth, srgb) = match image.texels {
+        DecodedTexels::Rgba8(texels) => (texels.into_flattened(), png::BitDepth::Eight, srgb),
+        DecodedTexels::Rgba16(texels) => {
+            let samples = texels.as_flattened().iter().flat_map(|value| value.to_be_bytes()).collect();
+            (samples, png::BitDepth::Sixteen, srgb)
+        }
         DecodedTexels::Rgba16F(texels) => {
-            let byte = |value: f32| (value.clamp(0.0, 1.0) * 255.0 + 0.5) as u8;
+            let byte = |value: f64| (value * 255.0 + 0.5) as u8;
             let texel = |texel: [u16; 4]| {
-                let [r, g, b, a] = texel.map(|bits| half::f16::from_bits(bits).to_f32());
-                [byte(to_srgb(r)), byte(to_srgb(g)), byte(to_srgb(b)), byte(a)]
+                let [r, g, b, a] = texel.map(|bits| half::f16::from_bits(bits).to_f64().clamp(0.0, 1.0));
+                [byte(from_linear(r)), byte(from_linear(g)), byte(from_linear(b)), byte(a)]
             };
-            (texels.into_iter().map(texel).collect(), true)
+            (texels.into_iter().flat_map(texel).collect(), png::BitDepth::Eight, true)
         }
         _ => return Err(corrupt("the texels cannot be written as PNG")),
     };
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, image.width, image.height);
     encoder.set_color(png::ColorType::Rgba);
-    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_depth(depth);
     if srgb {
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
     }
-    let write = || encoder.write_header()?.write_image_data(texels.as_flattened());
+    let write = || encoder.write_header()?.write_image_data(&samples);
     let written: Result<(), png::EncodingError> = write();
     written.map_err(corrupt)?;
     Ok(bytes)
@@ -113,10 +119,15 @@ fn exr(image: DecodedImage, srgb: bool) -> Result<Vec<u8>, Diag> {
     let texels: Vec<[f16; 4]> = match image.texels {
         DecodedTexels::Rgba16F(texels) => texels.into_iter().map(|texel| texel.map(f16::from_bits)).collect(),
         DecodedTexels::Rgba8(texels) => {
-            let unorm = |value: u8| f32::from(value) / 255.0;
-            let color = |value: u8| f16::from_f32(if srgb { to_linear(unorm(value)) } else { unorm(value) });
-            let texel = |[r, g, b, a]: [u8; 4]| [color(r), color(g), color(b), f16::from_f32(unorm(a))];
+            let unorm = |value: u8| f64::from(value) / 255.0;
+            let color = |value: u8| f16::from_f64(if srgb { to_linear(unorm(value)) } else { unorm(value) });
+            let texel = |[r, g, b, a]: [u8; 4]| [color(r), color(g), color(b), f16::from_f64(unorm(a))];
             texels.into_iter().map(texel).collect()
+        }
+        // No 16-bit format has the sRGB transfer function.
+        DecodedTexels::Rgba16(texels) => {
+            let unorm = |value: u16| f16::from_f64(f64::from(value) / 65535.0);
+            texels.into_iter().map(|texel| texel.map(unorm)).collect()
         }
         _ => return Err(corrupt("the texels cannot be written as EXR")),
     };
@@ -127,13 +138,4 @@ fn exr(image: DecodedImage, srgb: bool) -> Result<Vec<u8>, Diag> {
     let mut bytes = Cursor::new(Vec::new());
     Image::from_channels(size, channels).write().to_buffered(&mut bytes).map_err(corrupt)?;
     Ok(bytes.into_inner())
-}
-
-fn to_srgb(x: f32) -> f32 {
-    let x = x.clamp(0.0, 1.0);
-    if x <= 0.003_130_8 { x * 12.92 } else { 1.055 * libm::powf(x, 1.0 / 2.4) - 0.055 }
-}
-
-fn to_linear(x: f32) -> f32 {
-    if x <= 0.040_45 { x / 12.92 } else { libm::powf((x + 0.055) / 1.055, 2.4) }
 }

@@ -33,7 +33,8 @@ fn stats_have_sizes_memory_errors_and_times() {
     let (mean, max) = (normal["mean_degrees"].as_f64().unwrap(), normal["max_degrees"].as_f64().unwrap());
     assert!(mean > 0.0 && mean < max && max < 45.0, "{normal}");
     assert!(asset("exact.png")["error"]["psnr_db"].is_null() && asset("exact.png")["error"].is_object());
-    assert!(asset("small.png")["error"].is_null(), "a downscaled image has no error");
+    let small = asset("small.png")["error"]["psnr_db"].as_f64().unwrap();
+    assert!((20.0..80.0).contains(&small), "compared with the downscaled image: {small}");
     let total: u64 =
         stats["assets"].as_array().unwrap().iter().map(|a| a["disk_bytes"].as_u64().unwrap()).sum();
     assert_eq!(stats["total"]["disk_bytes"], total);
@@ -64,6 +65,41 @@ fn stats_measure_the_error_of_the_decoded_texture() {
     let psnr = 10.0 * (255.0f64.powi(2) / (squares / source.len() as f64)).log10();
     let measured = json["stats"]["assets"][0]["error"]["psnr_db"].as_f64().unwrap();
     assert!((psnr - measured).abs() < 1e-6, "{psnr} {measured}");
+}
+
+#[test]
+fn stats_honour_the_settings_and_measure_every_texture() {
+    let p = Project::new();
+    let flat = |texel: [u8; 4]| png(8, 8, png::ColorType::Rgba, &texel.repeat(64));
+    p.write("assets/flipped.n.png", normal_map())
+        .write("assets/swizzled.png", flat([10, 80, 200, 255]))
+        .write("assets/ao.png", flat([40, 40, 40, 255]))
+        .write("assets/orm.tex", "r: ao.png\ng: 0.5\n")
+        .write("assets/l.array/0.png", test_image(8, 8, 1))
+        .write("assets/m.mtl", "newmtl m\nmap_Kd color.png\nnorm bump.png\n")
+        .write("assets/color.png", test_image(16, 16, 4))
+        .write("assets/bump.png", normal_map())
+        .write(
+            "assets/m.obj",
+            "mtllib m.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n",
+        );
+    let rules = "{match: flipped.n.png, texture: {flip_green: true}}, {match: swizzled.png, texture: {swizzle: bgra}}";
+    p.write("assetc.yml", format!("default: {{rules: [{rules}]}}\n"));
+    let json = p.run(&["--json", "--stats"]).expect(0).json();
+    let assets = json["stats"]["assets"].as_array().unwrap();
+    let asset = |name: &str| assets.iter().find(|asset| asset["source"] == name).unwrap();
+    let mean = asset("flipped.n.png")["error"]["mean_degrees"].as_f64().unwrap();
+    assert!(mean < 5.0, "{mean}");
+    for name in ["swizzled.png", "orm.tex", "l.array", "color.png"] {
+        let error = &asset(name)["error"];
+        assert!(error.is_object() && error["psnr_db"].as_f64().is_none_or(|db| db > 30.0), "{name} {error}");
+    }
+    let textures = asset("m.obj")["textures"].as_array().unwrap();
+    assert_eq!(textures.len(), 2, "{textures:?}");
+    assert!(textures.iter().any(|texture| texture["error"]["mean_degrees"].is_f64()), "{textures:?}");
+    assert!(asset("m.obj")["error"]["psnr_db"].as_f64().unwrap() > 20.0);
+    let text = p.run(&["--stats"]).expect(0).stdout;
+    assert!(text.contains("  m/tex_0.ktx2"), "{text}");
 }
 
 #[test]

@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use kiln_diagnostics::{Code, Diag, Limits};
-use kiln_ir::{Image, ImageId, ImageSource};
+use kiln_ir::{Image, ImageId, ImageSource, srgb};
 
 use super::value::Value;
 use crate::image;
@@ -106,7 +106,7 @@ impl SpecularGlossiness {
                 let glossiness = s[3] * f64::from(self.glossiness_factor);
                 let found = convert([0, 1, 2, 3].map(scaled), specular, glossiness);
                 let [r, g, b, alpha] = found.base_color;
-                base_color.extend([r, g, b].map(|v| byte(to_srgb(v))));
+                base_color.extend([r, g, b].map(|v| byte(srgb::from_linear(v))));
                 base_color.push(byte(alpha));
                 metallic_roughness.extend([255, byte(found.roughness), byte(found.metallic), 255]);
             }
@@ -177,7 +177,7 @@ impl Texture {
         let decoded = image::import(&source.bytes, &source.extension, limits).map_err(locate)?;
         warnings.extend(decoded.warnings.into_iter().map(locate));
         let (width, height) = (decoded.value.width(), decoded.value.height());
-        let linear = std::array::from_fn(|value| to_linear(value as f64 / 255.0));
+        let linear = std::array::from_fn(|value| srgb::to_linear(value as f64 / 255.0));
         Ok(Texture { width, height, rgba: Image::into_rgba8(decoded.value), linear })
     }
 
@@ -208,14 +208,6 @@ impl Texture {
         let [r, g, b] = [0, 1, 2].map(|i| self.linear[value(i)]);
         [r, g, b, value(3) as f64 / 255.0]
     }
-}
-
-fn to_linear(v: f64) -> f64 {
-    if v <= 0.04045 { v / 12.92 } else { libm::pow((v + 0.055) / 1.055, 2.4) }
-}
-
-fn to_srgb(v: f64) -> f64 {
-    if v <= 0.003_130_8 { v * 12.92 } else { 1.055 * libm::pow(v, 1.0 / 2.4) - 0.055 }
 }
 
 fn byte(v: f64) -> u8 {

@@ -93,7 +93,11 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
     }
     report_diagnostics(session, &report);
     let stats = match args.stats {
-        true => Some(::assetc::stats::stats(&roots, &report.assets, &limits, &|| session.waiting())?),
+        true => {
+            let resolver = config.resolver(preset);
+            let build = (&resolver, &tools);
+            Some(::assetc::stats::stats(build, &roots, &report.assets, &limits, &|| session.waiting())?)
+        }
         false => None,
     };
     let times = recorder.durations();

@@ -1,7 +1,7 @@
 //! The output of `--stats`: sizes, GPU memory, encode error and time of each asset, and in total.
 
 use super::Session;
-use ::assetc::stats::{AssetStats, EncodeError, Stats};
+use ::assetc::stats::{AssetStats, EncodeError, Stats, TextureStats};
 use kiln_cli::render;
 use kiln_engine::Json;
 use std::collections::BTreeMap;
@@ -27,6 +27,10 @@ pub(super) fn print(session: &Session, stats: &Stats, times: &BTreeMap<String, D
     out.line(&out.style.strong(&heading));
     for asset in &stats.assets {
         out.line(line(asset, times.get(&asset.source).copied()).trim_end());
+        for texture in asset.textures.iter().filter(|_| asset.textures.len() > 1) {
+            let name = format!("  {}", render::printable(&texture.path));
+            out.line(&format!("{name:<width$} {:>59}", error(texture.error)));
+        }
     }
     out.line(line(&total, (!times.is_empty()).then(|| times.values().sum())).trim_end());
     for (format, bytes) in &total.gpu_bytes {
@@ -46,25 +50,31 @@ fn error(error: EncodeError) -> String {
 
 /// Converts the metrics to JSON: `psnr_db` is null for equal texels.
 pub(super) fn json(stats: &Stats, times: &BTreeMap<String, Duration>) -> Json {
+    let texture = |texture: &TextureStats| {
+        Json::object([("path", texture.path.as_str().into()), ("error", error_json(Some(texture.error)))])
+    };
     let asset = |asset: &AssetStats| {
         let gpu = asset.gpu_bytes.iter().map(|(format, bytes)| (format.clone(), Json::from(*bytes)));
-        let error = match asset.error {
-            None => Json::Null,
-            Some(EncodeError::Psnr(db)) if db.is_infinite() => Json::object([("psnr_db", Json::Null)]),
-            Some(EncodeError::Psnr(db)) => Json::object([("psnr_db", Json::Float(db))]),
-            Some(EncodeError::Angular { mean, max }) => {
-                Json::object([("mean_degrees", Json::Float(mean)), ("max_degrees", Json::Float(max))])
-            }
-            Some(_) => Json::Null,
-        };
         Json::object([
             ("source", asset.source.as_str().into()),
             ("source_bytes", asset.source_bytes.into()),
             ("disk_bytes", asset.disk_bytes.into()),
             ("gpu_bytes", Json::Object(gpu.collect())),
-            ("error", error),
+            ("error", error_json(asset.error)),
+            ("textures", Json::list(asset.textures.iter().map(texture))),
             ("time_ms", times.get(&asset.source).map(|time| time.as_millis() as u64).into()),
         ])
     };
     Json::object([("assets", Json::list(stats.assets.iter().map(asset))), ("total", asset(&stats.total()))])
+}
+
+fn error_json(error: Option<EncodeError>) -> Json {
+    match error {
+        Some(EncodeError::Psnr(db)) if db.is_infinite() => Json::object([("psnr_db", Json::Null)]),
+        Some(EncodeError::Psnr(db)) => Json::object([("psnr_db", Json::Float(db))]),
+        Some(EncodeError::Angular { mean, max }) => {
+            Json::object([("mean_degrees", Json::Float(mean)), ("max_degrees", Json::Float(max))])
+        }
+        _ => Json::Null,
+    }
 }

@@ -150,6 +150,9 @@ pub struct LodCount(u32);
 impl LodCount {
     const MAX: u32 = 8;
 
+    /// No LODs.
+    pub(crate) const NONE: LodCount = LodCount(0);
+
     /// Checks the range from 0 to 8.
     pub const fn new(count: u32) -> Option<LodCount> {
         if count <= LodCount::MAX { Some(LodCount(count)) } else { None }

@@ -6,7 +6,7 @@
 use crate::recipes::packing::description::{Description, parse_node, read_yaml};
 use kiln_config::yaml::{self, Entry, Node, Value};
 use kiln_engine::{Code, Diag, nearest};
-use kiln_ir::{AlphaMode, Material, Slot};
+use kiln_ir::{AlphaMode, Material, Slot, srgb};
 
 /// A material and the image references of its slots.
 #[derive(Clone, Debug, PartialEq)]
@@ -199,14 +199,9 @@ fn colour(node: &Node, key: &str) -> Result<[f32; 4], Diag> {
     for (index, channel) in colour.iter_mut().enumerate().take(digits.len() / 2) {
         let byte = u8::from_str_radix(&digits[index * 2..index * 2 + 2], 16).map_err(|_| refuse())?;
         let value = f64::from(byte) / 255.0;
-        *channel = if index == 3 { value as f32 } else { linear(value) as f32 };
+        *channel = if index == 3 { value as f32 } else { srgb::to_linear(value) as f32 };
     }
     Ok(colour)
-}
-
-/// Converts sRGB to linear (the transfer function of IEC 61966-2-1).
-fn linear(value: f64) -> f64 {
-    if value <= 0.04045 { value / 12.92 } else { libm::pow((value + 0.055) / 1.055, 2.4) }
 }
 
 fn bad(node: &Node, key: &str, accepts: &str) -> Diag {

@@ -39,6 +39,74 @@ fn dds_texels_are_passed_through() {
     p.run(&["check"]).expect(0);
 }
 
+/// Reads the samples of an RGBA PNG and their depth.
+fn read_png(bytes: &[u8]) -> (png::BitDepth, Vec<u8>) {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+    let mut samples = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut samples).unwrap();
+    assert_eq!(reader.info().color_type, png::ColorType::Rgba);
+    (reader.info().bit_depth, samples)
+}
+
+#[test]
+fn extract_and_report_decode_passed_through_blocks() {
+    let p = Project::new();
+    p.write("empty/assetc.yml", "").write("empty/assets/a.txt", "");
+    p.run(&["-C", "empty"]).expect(0);
+    p.run(&["-C", "empty", "report", "--out", "report.html"]).expect(0);
+    let images = |page: &str| String::from_utf8(p.read(page)).unwrap().matches("iVBORw0KGgo").count();
+    let none = images("empty/report.html");
+    for (name, start) in [("dxt1", 128), ("dxt5", 128), ("bc5", 148)] {
+        let source = file(&format!("{name}.dds"));
+        p.write(&format!("{name}/assets/{name}.dds"), source);
+        p.run(&["-C", name]).expect(0);
+        p.run(&["extract", &format!("{name}/runtime/{name}.ktx2"), "-o", &format!("{name}.png")]).expect(0);
+        let (depth, texels) = read_png(&p.read(&format!("{name}.png")));
+        assert_eq!(depth, png::BitDepth::Eight);
+        // The first block, by an independent decoder.
+        let mut expected = [0u8; 64];
+        match name {
+            "dxt1" => bcdec_rs::bc1(&source[start..], &mut expected, 16),
+            "dxt5" => bcdec_rs::bc3(&source[start..], &mut expected, 16),
+            _ => {
+                let mut both = [0u8; 32];
+                bcdec_rs::bc5(&source[start..], &mut both, 8, false);
+                for (texel, pair) in expected.chunks_mut(4).zip(both.chunks(2)) {
+                    texel.copy_from_slice(&[pair[0], pair[1], 0, 255]);
+                }
+            }
+        }
+        let close = |a: &u8, b: &u8| a.abs_diff(*b) <= 1;
+        assert!(texels[..16].iter().zip(&expected).all(|(a, b)| close(a, b)), "{name}");
+        p.run(&["-C", name, "report", "--out", "report.html"]).expect(0);
+        assert!(images(&format!("{name}/report.html")) > none, "{name}");
+    }
+}
+
+#[test]
+fn extract_keeps_sixteen_bits() {
+    let p = Project::new();
+    let samples: Vec<u16> = (0..16).map(|i| 1000 + 257 * i + 3).collect();
+    let grey = super::images::Png {
+        width: 4,
+        height: 4,
+        colour: 0,
+        depth: 16,
+        interlaced: false,
+        palette: vec![],
+        trns: None,
+        samples: samples.clone(),
+    };
+    p.write("assets/a.h.png", grey.bytes());
+    p.write("assetc.yml", "default: {texture: {compress: false, depth: auto}}\n").run(&[]).expect(0);
+    p.run(&["extract", "runtime/a.h.ktx2", "-o", "a.png"]).expect(0);
+    let (depth, texels) = read_png(&p.read("a.png"));
+    assert_eq!(depth, png::BitDepth::Sixteen);
+    let red: Vec<u16> = texels.chunks(8).map(|texel| u16::from_be_bytes([texel[0], texel[1]])).collect();
+    assert_eq!(red, samples);
+    p.run(&["extract", "runtime/a.h.ktx2", "-o", "a.exr"]).expect(0);
+}
+
 #[test]
 fn ktx2_sources_are_copied_or_encoded_again() {
     let p = Project::new();

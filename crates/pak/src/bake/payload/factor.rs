@@ -5,7 +5,7 @@
 //! value and clamped to the range of the samples.
 
 use kiln_format::pak::Color;
-use kiln_ir::{Image, Texels};
+use kiln_ir::{Image, Texels, srgb};
 use rayon::prelude::*;
 
 /// The factor of a texture.
@@ -91,7 +91,7 @@ impl Factor {
                 let channel = |channel: usize| {
                     let factor = f64::from(factors[channel]);
                     let map = move |value: f64| match (color, channel) {
-                        (Color::Srgb, 0..3) => srgb_from_linear(linear_from_srgb(value) * factor),
+                        (Color::Srgb, 0..3) => srgb::from_linear(srgb::to_linear(value) * factor),
                         _ => value * factor,
                     };
                     self.table(max, map, quantized)
@@ -129,16 +129,6 @@ impl Factor {
         let quantized = |value: f64| (value.clamp(0.0, 1.0) * 255.0).round() as u8;
         self.table(max.into(), |value| value * scale + offset, quantized)
     }
-}
-
-/// Decodes the sRGB transfer function.
-fn linear_from_srgb(value: f64) -> f64 {
-    if value <= 0.040_45 { value / 12.92 } else { libm::pow((value + 0.055) / 1.055, 2.4) }
-}
-
-/// Encodes the sRGB transfer function.
-pub(crate) fn srgb_from_linear(value: f64) -> f64 {
-    if value <= 0.003_130_8 { value * 12.92 } else { 1.055 * libm::pow(value, 1.0 / 2.4) - 0.055 }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::super::compression::Compression;
 use super::super::gltf_materials;
-use super::super::payload::factor::{Factor, srgb_from_linear};
+use super::super::payload::factor::Factor;
 use super::super::toml_document::Value;
 use super::bitmap::{BitmapSpec, ImageUse};
 use super::material::{Channel, MaterialSpec, byte};
@@ -175,6 +175,6 @@ impl Planner<'_, '_> {
 /// Converts a linear RGBA color to sRGB bytes; alpha stays linear.
 fn srgb([r, g, b, a]: [f32; 4]) -> [u8; 4] {
     let byte = |value: f64| (value.clamp(0.0, 1.0) * 255.0 + 0.5) as u8;
-    let light = |value: f32| byte(srgb_from_linear(value.into()));
+    let light = |value: f32| byte(kiln_ir::srgb::from_linear(value.into()));
     [light(r), light(g), light(b), byte(a.into())]
 }
