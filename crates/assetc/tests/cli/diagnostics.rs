@@ -233,6 +233,30 @@ fn json_output_is_valid_under_its_published_schema() {
 }
 
 #[test]
+fn json_of_info_report_clean_and_stats_is_valid_under_its_published_schema() {
+    let p = Project::new();
+    p.write("assets/a.png", test_image(8, 8, 1)).write("assets/b.n.png", test_image(8, 8, 2));
+    p.write("assets/exact.png", test_image(8, 8, 3)).write("assets/t.txt", "t");
+    p.write(
+        "assetc.yml",
+        "embed: t.txt\ndefault: {rules: [{match: exact.png, texture: {compress: false}}]}\n",
+    );
+    let check = |definition: &str, args: &[&str], code: i32| {
+        let ran = p.run(args).expect(code);
+        assert!(ran.stdout.starts_with("{\"version\":1,"), "{}", ran.stdout);
+        json_schema::assert_valid(&output_schema(definition), &ran.json());
+    };
+    check("build", &["--json", "--stats"], 0);
+    check("info", &["info", "--json"], 0);
+    check("report", &["report", "--json", "--out", "old.html"], 0);
+    p.write("assets/a.png", test_image(8, 8, 9)).run(&[]).expect(0);
+    check("report", &["report", "--json", "--out", "new.html", "--since", "old.html"], 0);
+    p.write("runtime/a.ktx2", "damaged");
+    check("info", &["info", "--json"], 1);
+    check("clean", &["clean", "--json"], 0);
+}
+
+#[test]
 fn json_lines_are_events_and_the_result() {
     let p = project_with_warning_and_error();
     let ran = p.run(&["--json=lines"]).expect(1);

@@ -332,10 +332,7 @@ pub(super) fn clean(session: &Session) -> Result<u8, Diag> {
     cleaned.kept.iter().for_each(|kept| session.report(kept));
     if session.reporter.json {
         let kept = Json::list(cleaned.kept.iter().filter_map(|kept| kept.path.as_deref()));
-        session
-            .reporter
-            .out()
-            .line(&Json::object([("removed", cleaned.removed.into()), ("kept", kept)]).to_string());
+        session.reporter.print_json(Json::object([("removed", cleaned.removed.into()), ("kept", kept)]));
     } else if session.reporter.verbosity > Verbosity::Quiet {
         let output = session.shown(&roots.output);
         session.reporter.out().line(&match cleaned.removed {

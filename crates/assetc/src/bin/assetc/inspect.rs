@@ -21,11 +21,10 @@ pub(super) fn info(session: &Session, paths: Vec<PathBuf>) -> Result<u8, Diag> {
         all.append(info, |path| target.name(path));
         Ok(())
     })?;
-    let mut out = session.reporter.out();
     if session.reporter.json {
-        out.line(&info_json(session, &all).to_string());
+        session.reporter.print_json(info_json(session, &all));
     } else {
-        print_info(&mut out, &all, &heading(session, &targets));
+        print_info(&mut session.reporter.out(), &all, &heading(session, &targets));
     }
     all.problems.iter().for_each(|problem| session.report(problem));
     Ok(if all.failed() == 0 { unreadable } else { FAILED.max(unreadable) })

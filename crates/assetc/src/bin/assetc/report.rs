@@ -66,7 +66,7 @@ pub(super) fn report(session: &Session, args: ReportArgs) -> Result<u8, Diag> {
     write_page(&out, report.html.as_bytes(), args.overwrite, &is_report)?;
     runtime.problems.iter().for_each(|problem| session.report(problem));
     if session.reporter.json {
-        session.reporter.out().line(&report_json(&report, &out).to_string());
+        session.reporter.print_json(report_json(&report, &out));
     } else if session.reporter.verbosity > Verbosity::Quiet {
         summary(session, &report, &out);
     }
