@@ -1,7 +1,8 @@
-//! Prints digests of what a game and its build compute with Kiln: blocks of both encoders at every quality, and the assets
-//! of a pak. The lines have to be equal on every platform; `tests/platforms/run` compares them.
+//! Prints digests of what a game and its build compute with Kiln: blocks of both encoders at every quality, blocks transcoded
+//! to every format, a pack, and the assets of a pak. The lines have to be equal on every platform; `tests/platforms/run` compares them.
 
 use kiln_format::hpack::{self, HpackView};
+use kiln_transcode::{Channel, Target, transcode};
 use kiln_uastc::bc7::{self, Bc7Options};
 use kiln_uastc::{Options, Quality, View, blocks_high, encode_rows, encoded_len};
 use pak::{Kind, PakBuf};
@@ -49,6 +50,26 @@ fn main() {
             bc7::encode_rows(&view, rows(), Bc7Options { quality, opaque }, &mut blocks);
             println!("bc7 {quality:?} opaque {opaque}: {:016x}", digest(&blocks));
         }
+    }
+    encode_rows(&view, rows(), &Options::default(), &mut blocks);
+    let normal = [Channel::Red, Channel::Green];
+    let targets = [
+        Target::Rgba8,
+        Target::Astc4x4,
+        Target::Bc7,
+        Target::Bc1,
+        Target::Bc3,
+        Target::Bc4(Channel::Green),
+        Target::Bc5(normal),
+        Target::Etc1,
+        Target::Etc2Rgba,
+        Target::EacR11(Channel::Blue),
+        Target::EacRg11(normal),
+    ];
+    for target in targets {
+        let mut out = vec![0; target.image_len(width, height).expect("it fits")];
+        transcode(&blocks, width, height, target, &mut out).expect("blocks of our encoder");
+        println!("transcoded to {target:?}: {:016x}", digest(&out));
     }
     let pack = hpack::write(&[("a.bin", blocks.as_slice()), ("b.bin", &texels)]).expect("two files");
     let read = HpackView::read(&pack).expect("a valid pack");
