@@ -404,6 +404,9 @@ codes! {
         PakSwizzle = "pak-swizzle", Warning, "UASTC normal maps store X and Y regardless of `swizzle`; remove it.";
         PakFormat = "pak-format", Error, "An asset exceeds the limits of the file format; the message has the field.";
         PakDamaged = "pak-damaged", Error, "A pak is damaged; bake it again, or copy it again.";
+        PakKeyFile = "pak-key-file", Error, "A key file cannot be read or does not contain a key of this kind; `pak keygen` creates a secret key and a public key.";
+        PakSignature = "pak-signature", Error, "The signature of a pak is missing, not valid, or by another key; do not use the pak.";
+        PakPatch = "pak-patch", Error, "A patch cannot be applied to this pak, or is not a patch; apply it to the pak that it was made for.";
         PakUnknownKey = "pak-unknown-key", Error, "The pak does not contain this key; `pak list` lists all keys.";
         PakExtract = "pak-extract", Error, "An asset cannot be written below the given folder: its key is not a path, or a symbolic link points out of the folder.";
     }

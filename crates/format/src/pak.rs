@@ -17,7 +17,9 @@ mod half;
 mod index;
 mod kind;
 pub mod mesh;
+pub mod patch;
 pub mod scene;
+pub mod signature;
 mod text;
 mod vertex;
 #[cfg(feature = "tools")]
@@ -159,6 +161,9 @@ pub const LAYOUTS: &[Layout] = &[
     scene::GeometryRecord::LAYOUT,
     scene::DataRecord::LAYOUT,
     text::TextRange::LAYOUT,
+    patch::PatchHead::LAYOUT,
+    patch::PatchOperation::LAYOUT,
+    signature::SignatureHead::LAYOUT,
 ];
 
 /// Size of the header in bytes.

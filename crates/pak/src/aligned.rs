@@ -7,7 +7,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
 /// The alignment of decoded content in bytes, the same as that of payloads in the file.
-const ALIGNMENT: usize = 16;
+pub(crate) const ALIGNMENT: usize = 16;
 
 /// A heap buffer aligned to 16 bytes.
 pub(crate) struct Aligned {

@@ -8,10 +8,12 @@ mod bake_paths;
 mod build_script;
 mod compression;
 mod content;
+mod delta;
 mod dev_pak;
 mod earlier_pak;
 mod gltf_materials;
 mod link;
+mod merge;
 mod mesh_slots;
 mod payload;
 mod plan;
@@ -23,7 +25,9 @@ mod toml_document;
 mod up_to_date;
 
 pub use build_script::build_script;
+pub use delta::{PatchFile, make_patch};
 pub use dev_pak::{DevPak, Loose, WatchEvent};
+pub use merge::merge;
 pub use schema::json_schema;
 pub use sources::SourceAnimation;
 

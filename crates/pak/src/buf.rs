@@ -2,16 +2,16 @@
 
 use crate::Error;
 use crate::aligned::Aligned;
-use crate::bytes::{Bytes, Owner};
+use crate::bytes::Bytes;
 use crate::checksum::checksum;
 use crate::codec::decode;
 use crate::error::Fault;
 use crate::options::Options;
-use crate::source::{Source, Stream};
-use kiln_format::pak::{Asset, Codec, HEADER_CHECKED, HEADER_LEN, Header, Index, IndexView, Kind};
+use crate::source::Source;
+use kiln_format::pak::{Asset, Block, Codec, HEADER_CHECKED, HEADER_LEN, Header, Index, IndexView, Kind};
 use std::fmt;
 use std::num::NonZero;
-use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The number of bytes per decoding thread below which another thread costs more than it saves.
@@ -26,49 +26,15 @@ pub struct PakBuf {
     options: Options,
     /// The number of decoding threads, determined lazily: the system call costs more than opening a small file.
     threads: OnceLock<usize>,
+    /// The decoded bytes of all reads.
+    loaded: AtomicU64,
+    /// The digests of the blocks of a signed pak.
+    #[cfg(feature = "signature")]
+    digests: Option<crate::signature::BlockDigests>,
 }
 
 impl PakBuf {
-    /// Opens a memory-mapped pak file with default options.
-    ///
-    /// The file must not be modified while it is open. Baking renames a new file into place, which is safe: a pak that
-    /// is already open keeps the old file.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if the file cannot be opened or is not a regular file, [`Error::Format`] if it is not a pak of this
-    /// version or its index is inconsistent, [`Error::Damaged`] if the checksum of header or index does not match.
-    pub fn open(path: impl AsRef<Path>) -> Result<PakBuf, Error> {
-        PakBuf::open_with(path, Options::default())
-    }
-
-    /// Opens a memory-mapped pak file.
-    ///
-    /// # Errors
-    /// As for [`PakBuf::open`].
-    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<PakBuf, Error> {
-        PakBuf::new(Source::map(path.as_ref())?, options)
-    }
-
-    /// Reads a pak from a seekable stream: the index now, assets on demand.
-    ///
-    /// # Errors
-    /// As for [`PakBuf::open`].
-    pub fn from_stream(stream: impl Stream + 'static) -> Result<PakBuf, Error> {
-        PakBuf::new(Source::stream(Box::new(stream))?, Options::default())
-    }
-
-    /// Reads a pak from memory. The bytes are copied once, so that assets are aligned.
-    ///
-    /// # Errors
-    /// As for [`PakBuf::open`], and [`Error::Io`] if there is not enough memory for the copy.
-    pub fn from_bytes(bytes: &[u8]) -> Result<PakBuf, Error> {
-        let memory = Aligned::zeroed(bytes.len()).ok_or(std::io::ErrorKind::OutOfMemory);
-        let mut memory = memory.map_err(std::io::Error::from)?;
-        memory.copy_from_slice(bytes);
-        PakBuf::new(Source::memory(Owner::Heap(memory)), Options::default())
-    }
-
-    fn new(source: Source, options: Options) -> Result<PakBuf, Error> {
+    pub(crate) fn new(source: Source, options: Options) -> Result<PakBuf, Error> {
         let len = source.len();
         let mut first = [0; HEADER_LEN];
         let short = &mut first[..HEADER_LEN.min(usize::try_from(len).unwrap_or(HEADER_LEN))];
@@ -92,7 +58,17 @@ impl PakBuf {
             return Err(Error::Damaged { part: "index" });
         }
         let index = Index::read(&index_bytes, &header)?;
-        Ok(PakBuf { source, header, index, index_bytes, options, threads: OnceLock::new() })
+        Ok(PakBuf {
+            source,
+            header,
+            index,
+            index_bytes,
+            options,
+            threads: OnceLock::new(),
+            loaded: AtomicU64::new(0),
+            #[cfg(feature = "signature")]
+            digests: None,
+        })
     }
 
     pub(crate) fn view(&self) -> IndexView<'_> {
@@ -142,6 +118,26 @@ impl PakBuf {
         self.source.len()
     }
 
+    /// Returns the decoded bytes that all reads of this pak took so far, block by block: the progress of a loading screen.
+    /// The sum of [`Entry::len`](crate::Entry) over the assets to load is the total. Damaged blocks count as well.
+    ///
+    /// ```no_run
+    /// # use pak::{Pak, PakBuf};
+    /// # let pak = PakBuf::open("game_art.pak")?;
+    /// let (total, before) = (pak.assets().map(|asset| asset.len).sum::<u64>(), pak.loaded_len());
+    /// std::thread::scope(|scope| {
+    ///     let loading = scope.spawn(|| pak.read_mesh("mesh/castle"));
+    ///     while !loading.is_finished() {
+    ///         println!("{} of {total} bytes", pak.loaded_len() - before);
+    ///         std::thread::sleep(std::time::Duration::from_millis(16));
+    ///     }
+    /// });
+    /// # Ok::<(), pak::Error>(())
+    /// ```
+    pub fn loaded_len(&self) -> u64 {
+        self.loaded.load(Ordering::Relaxed)
+    }
+
     /// Verifies every byte of the file: the checksums of header, index and all blocks, and zero padding between payloads.
     /// Returns `false` if the file is damaged.
     ///
@@ -166,8 +162,7 @@ impl PakBuf {
                     return Ok(false);
                 }
                 end = asset.offset + view.stored_len(&asset);
-                let checked = Options { checksums: true, ..self.options };
-                match self.stored(&asset).and_then(|stored| self.check(&asset, &stored, checked)) {
+                match self.check_blocks(&asset) {
                     Ok(()) => {}
                     Err(Fault::Io(error)) => return Err(error.into()),
                     Err(_) => return Ok(false),
@@ -175,6 +170,106 @@ impl PakBuf {
             }
         }
         self.zeros(end, self.header.index_offset)
+    }
+
+    /// Returns the checksum in the header, which identifies the pak: it covers the index, and so every block.
+    pub(crate) fn header_checksum(&self) -> u64 {
+        self.header.checksum
+    }
+
+    /// Reads bytes of the file as they are stored.
+    pub(crate) fn read_stored(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
+        self.source.read(offset, out)
+    }
+
+    /// Calls a function with the stored bytes of each block of an asset, after its checksum was verified.
+    #[cfg(any(feature = "bake", feature = "signature"))]
+    pub(crate) fn for_each_block_of(
+        &self,
+        asset: &Asset,
+        each: &mut dyn FnMut(&[u8]) -> std::io::Result<()>,
+    ) -> Result<(), Fault> {
+        let view = self.view();
+        let mut at = asset.offset;
+        for (block, found) in asset.blocks.clone().filter_map(|number| view.block(number)).enumerate() {
+            let bytes = self.stored_range(at, found.stored_len.into())?;
+            if checksum(&bytes) != found.checksum {
+                return Err(Fault::Checksum { block });
+            }
+            each(&bytes).map_err(Fault::Io)?;
+            at += u64::from(found.stored_len);
+        }
+        Ok(())
+    }
+
+    /// Calls a function with the stored bytes of each block of the pak, in the order of the index.
+    #[cfg(feature = "signature")]
+    pub(crate) fn for_each_stored_block(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+        for kind in Kind::ALL {
+            for id in 0..self.index.count(kind) {
+                let Some(asset) = self.view().asset(kind, id) else { continue };
+                let each = &mut |bytes: &[u8]| {
+                    each(bytes);
+                    Ok(())
+                };
+                let named = |why| Error::Asset { kind, name: format!("id {id}"), why };
+                self.for_each_block_of(&asset, each).map_err(named)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "signature")]
+    pub(crate) fn header_bytes(&self) -> Result<[u8; HEADER_LEN], Error> {
+        let mut bytes = [0; HEADER_LEN];
+        self.source.read(0, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    #[cfg(feature = "signature")]
+    pub(crate) fn index_bytes(&self) -> &[u8] {
+        &self.index_bytes
+    }
+
+    #[cfg(feature = "signature")]
+    pub(crate) fn set_digests(&mut self, digests: crate::signature::BlockDigests) {
+        self.digests = Some(digests);
+    }
+
+    /// Returns whether the stored bytes of blocks are verified: by checksum, or by the digest of a signed pak.
+    fn verifies_blocks(&self) -> bool {
+        #[cfg(feature = "signature")]
+        let is_signed = self.digests.is_some();
+        #[cfg(not(feature = "signature"))]
+        let is_signed = false;
+        self.options.checksums || is_signed
+    }
+
+    /// Verifies the stored bytes of a block: by its digest if the pak is signed, otherwise by its checksum. `number` is its
+    /// number in the index, `block` its number in the asset.
+    fn verify_block(&self, number: usize, block: usize, found: &Block, bytes: &[u8]) -> Result<(), Fault> {
+        #[cfg(feature = "signature")]
+        if let Some(digests) = &self.digests {
+            return digests.verify(number, block, bytes);
+        }
+        let _ = number;
+        match bytes.len() == found.stored_len as usize && checksum(bytes) == found.checksum {
+            true => Ok(()),
+            false => Err(Fault::Checksum { block }),
+        }
+    }
+
+    /// Verifies the block checksums of an asset, with one block in memory at a time where the source is not in memory.
+    fn check_blocks(&self, asset: &Asset) -> Result<(), Fault> {
+        let view = self.view();
+        let mut at = asset.offset;
+        for (block, number) in asset.blocks.clone().enumerate() {
+            let Some(found) = view.block(number) else { continue };
+            let bytes = self.stored_range(at, found.stored_len.into())?;
+            self.verify_block(number, block, &found, &bytes)?;
+            at += u64::from(found.stored_len);
+        }
+        Ok(())
     }
 
     /// Returns `true` if this file has exactly this header and index.
@@ -193,12 +288,15 @@ impl PakBuf {
 
     /// Returns the stored (compressed) bytes of an asset.
     pub(crate) fn stored(&self, asset: &Asset) -> Result<Bytes, Fault> {
-        let len = self.view().stored_len(asset);
-        match self.source.in_place(asset.offset, len) {
+        self.stored_range(asset.offset, self.view().stored_len(asset))
+    }
+
+    fn stored_range(&self, offset: u64, len: u64) -> Result<Bytes, Fault> {
+        match self.source.in_place(offset, len) {
             Some(bytes) => Ok(bytes),
             None => {
                 let mut memory = self.memory(len)?;
-                self.source.read(asset.offset, &mut memory).map_err(Fault::Io)?;
+                self.source.read(offset, &mut memory).map_err(Fault::Io)?;
                 Ok(Bytes::heap(memory))
             }
         }
@@ -209,12 +307,8 @@ impl PakBuf {
         fits.and_then(Aligned::zeroed).ok_or(Fault::TooLarge { len })
     }
 
-    /// Verifies the block checksums of an asset.
-    fn check(&self, asset: &Asset, stored: &[u8], options: Options) -> Result<(), Fault> {
-        if !options.checksums {
-            return Ok(());
-        }
-        self.each_block(asset, stored, None)
+    fn count_loaded(&self, len: u64) {
+        self.loaded.fetch_add(len, Ordering::Relaxed);
     }
 
     /// Returns the content of an asset: zero-copy if it is stored uncompressed, otherwise decoded.
@@ -231,8 +325,16 @@ impl PakBuf {
     fn decoded(&self, asset: &Asset) -> Result<Bytes, Fault> {
         let stored = self.stored(asset)?;
         if asset.codec == Codec::None {
-            self.check(asset, &stored, self.options)?;
-            return Ok(stored);
+            match self.verifies_blocks() {
+                true => self.each_block(asset, &stored, None)?,
+                false => self.count_loaded(asset.len),
+            }
+            if self.source.is_aligned() {
+                return Ok(stored);
+            }
+            let mut memory = self.memory(asset.len)?;
+            memory.copy_from_slice(&stored);
+            return Ok(Bytes::heap(memory));
         }
         let mut memory = self.memory(asset.len)?;
         self.each_block(asset, &stored, Some(&mut memory))?;
@@ -247,16 +349,16 @@ impl PakBuf {
         let mut outs = out.unwrap_or_default().chunks_mut(whole);
         let mut at = 0usize;
         let mut blocks = asset.blocks.clone().enumerate().map(|(block, number)| {
-            let found = view.block(number).unwrap_or(kiln_format::pak::Block { checksum: 0, stored_len: 0 });
+            let found = view.block(number).unwrap_or(Block { checksum: 0, stored_len: 0 });
             let bytes = stored.get(at..at + found.stored_len as usize).unwrap_or_default();
             at += found.stored_len as usize;
-            (block, found, bytes, outs.next().unwrap_or_default())
+            ((number, block, found), bytes, outs.next().unwrap_or_default())
         });
-        let one = |(block, found, bytes, out): (usize, kiln_format::pak::Block, &[u8], &mut [u8])| {
-            if bytes.len() != found.stored_len as usize
-                || (self.options.checksums || !decoding) && checksum(bytes) != found.checksum
-            {
-                return Err(Fault::Checksum { block });
+        let one = |((number, block, found), bytes, out): ((usize, usize, Block), &[u8], &mut [u8])| {
+            let start = block as u64 * asset.block_len;
+            self.count_loaded(asset.len.saturating_sub(start).min(asset.block_len));
+            if self.verifies_blocks() || !decoding {
+                self.verify_block(number, block, &found, bytes)?;
             }
             match decoding && !decode(asset.codec, bytes, out) {
                 true => Err(Fault::Codec { codec: asset.codec, block }),
@@ -294,7 +396,8 @@ impl PakBuf {
         let view = self.view();
         let before = asset.blocks.clone().take(block).filter_map(|n| view.block(n));
         let start = asset.offset + before.map(|b| u64::from(b.stored_len)).sum::<u64>();
-        let Some(found) = asset.blocks.clone().nth(block).and_then(|number| view.block(number)) else {
+        let number = asset.blocks.clone().nth(block);
+        let Some((number, found)) = number.and_then(|number| Some((number, view.block(number)?))) else {
             return Err(Fault::Codec { codec: asset.codec, block });
         };
         let whole = (asset.len - block as u64 * asset.block_len).min(asset.block_len) as usize;
@@ -308,9 +411,10 @@ impl PakBuf {
                 &copy
             }
         };
-        if self.options.checksums && checksum(bytes) != found.checksum {
-            return Err(Fault::Checksum { block });
+        if self.verifies_blocks() {
+            self.verify_block(number, block, &found, bytes)?;
         }
+        self.count_loaded(whole as u64);
         out.clear();
         out.resize(whole, 0);
         match decode(asset.codec, bytes, out) {
@@ -341,18 +445,6 @@ counts! {
     material_count Material;
     mesh_count Mesh;
     scene_count Scene;
-}
-
-impl TryFrom<&'static [u8]> for PakBuf {
-    type Error = Error;
-
-    /// Reads a pak zero-copy from a `'static` slice, which should be aligned to 16 bytes.
-    ///
-    /// # Errors
-    /// As for [`PakBuf::open`].
-    fn try_from(bytes: &'static [u8]) -> Result<PakBuf, Error> {
-        PakBuf::new(Source::memory(Owner::Static(bytes)), Options::default())
-    }
 }
 
 impl fmt::Debug for PakBuf {

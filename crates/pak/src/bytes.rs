@@ -23,8 +23,7 @@ impl Owner {
     }
 }
 
-/// A reference-counted byte slice, cheap to clone. The content of an asset is aligned to 16 bytes (of a pak in a
-/// `'static` slice only if that slice is).
+/// A reference-counted byte slice, cheap to clone. The content of an asset is aligned to 16 bytes.
 #[derive(Clone)]
 pub struct Bytes {
     owner: Arc<Owner>,

@@ -40,6 +40,16 @@ pub enum Error {
         /// The defect of the asset.
         why: Fault,
     },
+    /// A delta patch cannot be applied.
+    Patch {
+        /// The reason.
+        why: String,
+    },
+    /// The signature of the pak is missing or not valid.
+    Signature {
+        /// The reason.
+        why: String,
+    },
     /// The file could not be read.
     Io(io::Error),
 }
@@ -60,6 +70,11 @@ pub enum Fault {
         /// The index of the block within the asset.
         block: usize,
     },
+    /// The bytes of a block are not those that were signed.
+    Signature {
+        /// The index of the block within the asset.
+        block: usize,
+    },
     /// The payload is not valid for its kind.
     Content(kiln_format::Error),
     /// The asset is larger than [`Options::max_decoded`](crate::Options) or than the available memory.
@@ -75,6 +90,9 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Checksum { block } => write!(f, "block {block} is damaged: checksum mismatch"),
+            Fault::Signature { block } => {
+                write!(f, "block {block} was modified: it does not match the signature of the pak")
+            }
             Fault::Codec { codec, block } => {
                 write!(
                     f,
@@ -104,6 +122,8 @@ impl fmt::Display for Error {
             Error::Format(error) => write!(f, "{error}"),
             Error::Damaged { part } => write!(f, "the {part} of the pak is damaged: checksum mismatch"),
             Error::Asset { kind, name, why } => write!(f, "{} {name}: {why}", kind.name()),
+            Error::Patch { why } => write!(f, "cannot apply the patch: {why}"),
+            Error::Signature { why } => write!(f, "cannot verify the pak: {why}"),
             Error::Io(error) => write!(f, "{error}"),
         }
     }

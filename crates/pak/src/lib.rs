@@ -30,7 +30,7 @@
 //! By default this crate only reads, and of Kiln a game links nothing else than `kiln-format`. The feature `bake` adds
 //! `PakBuf::bake`, the module `bake` (the incremental baker, and `bake::DevPak` for hot reload) and the module `export`
 //! (assets as PNG, KTX2, GLB and JSON files). `cli` builds the
-//! executable `pak`. `serde` implements its traits for the ids. `zstd-c` decompresses Zstandard with the C library. `docs/reference/pak.md` documents the configuration,
+//! executable `pak`. `signature` verifies signed paks. `serde` implements its traits for the ids. `zstd-c` decompresses Zstandard with the C library. `docs/reference/pak.md` documents the configuration,
 //! `docs/reference/formats/pak.md` the file format.
 //!
 //! # Errors
@@ -56,9 +56,14 @@ mod identity;
 pub mod index;
 mod material;
 pub mod mesh;
+mod open;
 mod options;
 mod overlay;
+mod patch;
+mod read_at;
 pub mod scene;
+#[cfg(feature = "signature")]
+mod signature;
 mod source;
 mod traits;
 
@@ -81,6 +86,9 @@ pub use kiln_format::pak::{Codec, Kind};
 pub use material::{MaterialInfo, MaterialParameterFlags};
 pub use options::Options;
 pub use overlay::Overlay;
+pub use read_at::ReadAt;
+#[cfg(feature = "signature")]
+pub use signature::{PublicKey, SecretKey, signature_path};
 pub use source::Stream;
 pub use traits::Pak;
 

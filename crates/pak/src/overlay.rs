@@ -52,6 +52,10 @@ impl Overlay {
         old
     }
 
+    pub(crate) fn layer_pak(&self, layer: usize) -> Option<Arc<PakBuf>> {
+        self.layers.get(layer).map(|layer| Arc::clone(&layer.pak))
+    }
+
     /// Returns the paks from bottom to top.
     pub fn layers(&self) -> impl ExactSizeIterator<Item = &PakBuf> {
         self.layers.iter().map(|layer| &*layer.pak)
@@ -89,6 +93,29 @@ impl Overlay {
         }
         self.moved =
             moved.into_iter().filter_map(|(from, to)| Some((from, to?))).filter(|(f, t)| f.1 != *t).collect();
+    }
+
+    /// Returns the pak of an asset with this id of the overlay, and its id there.
+    #[cfg(feature = "bake")]
+    pub(crate) fn pak_of(&self, kind: Kind, id: usize) -> Result<(&PakBuf, usize), Error> {
+        self.layer(kind, id).map(|(layer, id)| (&*layer.pak, id))
+    }
+
+    /// Returns the ids in the overlay of the assets that an asset refers to, for a material in the order color, normal,
+    /// emissive, params.
+    #[cfg(feature = "bake")]
+    pub(crate) fn refs_of(&self, kind: Kind, id: usize) -> Result<Vec<Option<(Kind, usize)>>, Error> {
+        let (layer, local) = self.layer(kind, id)?;
+        let view = layer.pak.view();
+        let moved = |(kind, id): (Kind, u32)| (kind, self.moved(layer, kind, id as usize));
+        Ok(match view.asset(kind, local as u32) {
+            Some(asset) => view.refs(&asset).map(|reference| Some(moved(reference))).collect(),
+            None => {
+                let material = view.material(local as u32).ok_or(Error::NoSuchId { kind, id })?;
+                let maps = [Some(material.color), material.normal, material.emissive, material.params];
+                maps.map(|map| map.map(|id| moved((Kind::Bitmap, id)))).to_vec()
+            }
+        })
     }
 
     fn layer(&self, kind: Kind, id: usize) -> Result<(&Layer, usize), Error> {

@@ -8,6 +8,8 @@ mod engine;
 mod export;
 mod gltf_evaluation;
 mod gltf_materials;
+#[path = "../../examples/http_range.rs"]
+mod http_range;
 mod keys;
 mod materials;
 mod meshes;
@@ -16,3 +18,8 @@ mod project;
 mod rebake;
 mod scenes;
 mod schema;
+
+#[test]
+fn example_reads_ranges_over_http() {
+    http_range::main().unwrap();
+}

@@ -12,6 +12,7 @@ mod ownership;
 #[path = "../../../remote-cache/tests/store/server.rs"]
 #[allow(dead_code, reason = "the tests of assetc use the other items")]
 mod server;
+mod ship;
 mod untrusted_server;
 
 use kiln_fault_injection::file_contents;

@@ -12,8 +12,9 @@
 //! |---|---|
 //! | `hmesh`, `hmat`, `hman`, `hanim`, `hfont`, `hpack`, `ktx2`, `spv` | the reader of one runtime format: verify, describe, dump, facts and cross-reference checks; verified files must be readable |
 //! | `transcode` | the transcoder: mip levels of a KTX2 file or of a prefix of it, and the bytes as blocks, in every format |
-//! | `pak` | opening a pak, and its header and index without checksums: every asset, reference, material and key |
+//! | `pak` | opening a pak and exporting its assets, and its header and index without checksums: every asset, reference, material and key |
 //! | `pak-assets` | the payloads in a pak after decompression: mesh, animation, bitmap, scene, bitmap font, chosen by the first byte |
+//! | `pak-shipping` | the operations of a delta patch of paks, and the signature file of a pak |
 //! | `asset-db` | the Unity asset database, decoded and encoded again |
 //! | `asset-db-cache` | the state file of the Unity index: all queries on it, and the next bake |
 //! | `journal` | the build journal: reading, appending, compacting, and two builds on top of it |
@@ -74,6 +75,7 @@ targets! {
     "transcode" transcode::transcode;
     "pak" readers::pak;
     "pak-assets" readers::pak_assets;
+    "pak-shipping" readers::pak_shipping;
     "asset-db" readers::asset_db;
     "asset-db-cache" unity::asset_db_cache;
     "journal" readers::journal;

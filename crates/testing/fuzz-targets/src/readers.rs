@@ -9,7 +9,9 @@ use kiln_engine::{Journal, Records, RelPath};
 use kiln_format::pak::animation::AnimationView;
 use kiln_format::pak::bitmap::BitmapView;
 use kiln_format::pak::mesh::MeshView;
+use kiln_format::pak::patch::PatchView;
 use kiln_format::pak::scene::SceneView;
+use kiln_format::pak::signature::SignatureView;
 use kiln_format::pak::{HEADER_LEN, Header, Index, Kind, font};
 use kiln_format::{FORMATS, Lookup};
 
@@ -42,9 +44,15 @@ pub(crate) fn format(name: &str, bytes: &[u8]) {
     assert!(!verified || results.iter().all(Result::is_ok), "the file verifies, but is not readable");
 }
 
-/// Reads a pak, and its header and index as if the checksums matched.
+/// Reads a pak, and its header and index as if the checksums matched. Exports all assets without their checksums.
 pub(crate) fn pak(bytes: &[u8]) {
-    let _ = pak::PakBuf::from_bytes(bytes).map(|pak| black_box(pak.keys().count()));
+    let options = pak::Options::default().checksums(false).max_decoded(1 << 20);
+    if let Ok(pak) = pak::PakBuf::from_bytes_with(bytes, options) {
+        let exporter = pak::export::Exporter::new(&pak);
+        for asset in pak.assets() {
+            drop(black_box(exporter.export(asset.kind, asset.id)));
+        }
+    }
     let Some(first) = bytes.get(..HEADER_LEN) else { return };
     let Ok(header) = Header::read(first, bytes.len() as u64) else { return };
     let start = usize::try_from(header.index_offset).unwrap_or(usize::MAX);
@@ -78,6 +86,18 @@ pub(crate) fn pak_assets(bytes: &[u8]) {
         2 => drop(black_box(BitmapView::read(bytes))),
         3 => drop(black_box(SceneView::read(bytes, 7))),
         _ => drop(black_box(font::read(bytes))),
+    }
+}
+
+/// Reads the operations of a delta patch, and the layout of a signature file.
+pub(crate) fn pak_shipping(bytes: &[u8]) {
+    if let Ok(view) = PatchView::read(bytes) {
+        let total = view.operations.iter().map(|operation| u128::from(operation.len)).sum::<u128>();
+        assert_eq!(total, view.head.new_len.into());
+    }
+    if let Ok(view) = SignatureView::read(bytes) {
+        assert_eq!(view.signed.len() + view.signature.len(), bytes.len());
+        black_box(view.blocks.iter().count());
     }
 }
 

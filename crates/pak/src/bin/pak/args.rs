@@ -88,6 +88,68 @@ pub(super) enum Command {
     Verify {
         /// Path of the pak
         pak: PathBuf,
+        /// Verify the signature file <PAK>.sig with this public key as well
+        #[arg(long, value_name = "FILE")]
+        key: Option<PathBuf>,
+    },
+    /// Create a key pair for signatures: the secret key and, with the extension .pub, the public key
+    Keygen {
+        /// Path of the secret key
+        key: PathBuf,
+    },
+    /// Sign a pak: write the signature file <PAK>.sig
+    Sign {
+        /// Path of the pak
+        pak: PathBuf,
+        /// Path of the secret key
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+    },
+    /// Write a delta patch that turns one pak into another
+    Patch {
+        /// Path of the old pak
+        old: PathBuf,
+        /// Path of the new pak
+        new: PathBuf,
+        /// Path of the patch to write
+        #[arg(short, long, value_name = "FILE")]
+        out: PathBuf,
+        /// Replace a file at the output path that is not a pak; symbolic links are never replaced
+        #[arg(long)]
+        overwrite: bool,
+    },
+    /// Apply a delta patch to a pak: write the new pak
+    Apply {
+        /// Path of the old pak
+        old: PathBuf,
+        /// Path of the patch
+        patch: PathBuf,
+        /// Path of the pak to write
+        #[arg(short, long, value_name = "FILE")]
+        out: PathBuf,
+        /// Replace a file at the output path that is not a pak; symbolic links are never replaced
+        #[arg(long)]
+        overwrite: bool,
+    },
+    /// Merge paks into one; assets of later paks override those of earlier ones
+    Merge {
+        /// Paths of the paks
+        #[arg(required = true)]
+        paks: Vec<PathBuf>,
+        /// Path of the pak to write
+        #[arg(short, long, value_name = "FILE")]
+        out: PathBuf,
+        /// Replace a file at the output path that is not a pak; symbolic links are never replaced
+        #[arg(long)]
+        overwrite: bool,
+    },
+    /// Add the assets of other paks to a pak; they override those with the same keys
+    Append {
+        /// Path of the pak to extend
+        pak: PathBuf,
+        /// Paths of the paks to add
+        #[arg(required = true)]
+        more: Vec<PathBuf>,
     },
     /// Compare two paks: show changed keys and the size of a patch
     Diff {

@@ -1,6 +1,7 @@
 //! The `pak info` and `pak verify` commands.
 
-use super::{damaged, open};
+use super::ship::public_key;
+use super::{damaged, open, options, unopened};
 use ::pak::mesh::Mesh;
 use ::pak::{Entry, Error, Kind, Pak, PakBuf};
 use kiln_cli::progress::Verbosity;
@@ -134,8 +135,15 @@ fn mesh_facts(mesh: &Mesh) -> Vec<(&'static str, String)> {
     facts
 }
 
-pub(super) fn verify(reporter: &Reporter, path: &Path) -> Result<u8, Diag> {
-    let pak = open(path)?;
+/// Verifies a pak, and its signature if a public key is given.
+pub(super) fn verify(reporter: &Reporter, path: &Path, key: Option<&Path>) -> Result<u8, Diag> {
+    let pak = match key {
+        None => open(path)?,
+        Some(key) => {
+            let pak = PakBuf::open_signed(path, &public_key(key)?, options());
+            pak.map_err(|error| unopened(path, error))?
+        }
+    };
     let whole = pak.validate_hash().map_err(|error| damaged(path, &error))?;
     let keys: BTreeMap<(Kind, usize), &str> =
         pak.entries().map(|entry| ((entry.kind, entry.id), entry.key)).collect();
@@ -164,7 +172,11 @@ pub(super) fn verify(reporter: &Reporter, path: &Path) -> Result<u8, Diag> {
         reporter.out().line(&Json::object([("ok", fine.into()), ("damaged", keys)]).to_string());
     } else if reporter.verbosity > Verbosity::Quiet {
         let count = render::count(pak.keys().len(), "key", "keys");
-        let word = if fine { "ok" } else { "damaged" };
+        let word = match (fine, key) {
+            (true, None) => "ok",
+            (true, Some(_)) => "ok, the signature is valid",
+            (false, _) => "damaged",
+        };
         reporter.out().line(&format!(
             "{}: {word}, {count}, {}",
             path.display(),

@@ -9,9 +9,10 @@ mod inspect;
 mod keys;
 mod list;
 mod report;
+mod ship;
 mod watch;
 
-use ::pak::PakBuf;
+use ::pak::{Options, PakBuf};
 use args::{Cli, Command};
 use clap::CommandFactory;
 use kiln_cli::diagnostics::parse_arguments;
@@ -45,7 +46,16 @@ fn dispatch(reporter: &Reporter, command: Command) -> Result<u8, Diag> {
         Command::Info { pak, key } => inspect::info(reporter, &pak, &key),
         Command::Extract(args) => extract::extract(reporter, &args),
         Command::Report(args) => report::report(reporter, &args),
-        Command::Verify { pak } => inspect::verify(reporter, &pak),
+        Command::Verify { pak, key } => inspect::verify(reporter, &pak, key.as_deref()),
+        Command::Keygen { key } => ship::keygen(reporter, &key),
+        Command::Sign { pak, key } => ship::sign(reporter, &pak, &key),
+        Command::Patch { old, new, out, overwrite } => ship::patch(reporter, &old, &new, &out, overwrite),
+        Command::Apply { old, patch, out, overwrite } => ship::apply(reporter, &old, &patch, &out, overwrite),
+        Command::Merge { paks, out, overwrite } => ship::merge(reporter, &paks, &out, overwrite),
+        Command::Append { pak, more } => {
+            let paks: Vec<_> = std::iter::once(pak.clone()).chain(more).collect();
+            ship::merge(reporter, &paks, &pak, false)
+        }
         Command::Diff { old, new } => diff::diff(reporter, &old, &new),
         Command::Keys { pak, rust } => keys::keys(reporter, &pak, rust),
         Command::Schema => {
@@ -56,14 +66,28 @@ fn dispatch(reporter: &Reporter, command: Command) -> Result<u8, Diag> {
     }
 }
 
+/// The options of tools: they read whatever the baker writes, while a game has lower limits. A file that shrinks must not
+/// end the process.
+fn options() -> Options {
+    Options::default().max_decoded(4 << 30).mapped(false)
+}
+
 /// Opens a pak file.
 fn open(path: &Path) -> Result<PakBuf, Diag> {
-    PakBuf::open(path).map_err(|error| match error {
+    PakBuf::open_with(path, options()).map_err(|error| unopened(path, error))
+}
+
+/// Creates the diagnostic for a pak that cannot be opened.
+fn unopened(path: &Path, error: ::pak::Error) -> Diag {
+    match error {
         ::pak::Error::Io(error) => {
             Diag::new(Code::Unreadable, format!("cannot read the pak: {error}")).path(path.display())
         }
+        error @ ::pak::Error::Signature { .. } => Diag::new(Code::PakSignature, error.to_string())
+            .path(path.display())
+            .hint("get the pak and its signature file from its publisher again"),
         error => damaged(path, &error),
-    })
+    }
 }
 
 /// Creates the diagnostic for a damaged pak.
