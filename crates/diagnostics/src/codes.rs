@@ -401,7 +401,7 @@ codes! {
         PakExclude = "pak-exclude", Warning, "`exclude` names a target that the animation does not have; check its spelling.";
         PakMesh = "pak-mesh", Error, "The triangles of a source cannot be processed with these settings; the message has the reason.";
         PakMaterials = "pak-materials", Warning, "A scene reference lists fewer materials than its mesh has material slots, and the other slots have the default material; list one for each slot.";
-        PakSwizzle = "pak-swizzle", Warning, "UASTC normal maps store X and Y regardless of `swizzle`; remove it.";
+        PakSwizzle = "pak-swizzle", Warning, "UASTC and BC7 normal maps store X and Y regardless of `swizzle`; remove it.";
         PakFormat = "pak-format", Error, "An asset exceeds the limits of the file format; the message has the field.";
         PakDamaged = "pak-damaged", Error, "A pak is damaged; bake it again, or copy it again.";
         PakKeyFile = "pak-key-file", Error, "A key file cannot be read or does not contain a key of this kind; `pak keygen` creates a secret key and a public key.";

@@ -3,6 +3,8 @@
 //! The server is part of the example and listens on the loopback interface. The client is a [`ReadAt`] of 30 lines on a
 //! plain socket; a game would use its HTTP client. Run with `cargo run -p kiln-pak --features bake --example http_range`.
 
+#![allow(clippy::print_stdout, reason = "an example prints")]
+
 use pak::bake::Bake;
 use pak::{Pak, PakBuf, ReadAt};
 use std::error::Error;
@@ -99,6 +101,7 @@ fn serve(listener: &TcpListener, file: &File) -> io::Result<()> {
     Ok(())
 }
 
+/// Serves a pak, and reads a small asset and a range of a large one from it.
 #[allow(unreachable_pub, reason = "a test runs the example")]
 pub fn main() -> Result<(), Box<dyn Error>> {
     let dir = tempfile::tempdir()?;

@@ -1,6 +1,7 @@
 //! Bitmap assets: uncompressed texels, one slice per mip level, or an embedded KTX2 file.
 
 use crate::Bytes;
+use kiln_format::ktx2::{Ktx2View, Payload, Supercompression};
 use kiln_format::pak::Encoding;
 use kiln_format::pak::bitmap::{BitmapShape, BitmapView};
 
@@ -132,7 +133,60 @@ impl Bitmap {
         Some((self.shape.level_size(u8::try_from(level).ok()?), texels))
     }
 
-    /// Returns the bytes of the KTX2 file if the bitmap was baked with `compression = 'uastc'`.
+    /// Writes a mip level as RGBA8 into a buffer of the caller, such as a mapped staging buffer of the GPU, without an
+    /// intermediate copy. Rows start every `row_pitch` bytes, of which the first four times the width are written.
+    /// Channels are converted as [`pixels_as_format`](Bitmap::pixels_as_format) does; sRGB and linear values stay as they
+    /// are. Returns `false`, and writes nothing, if the level is not stored, the bitmap is a KTX2 file, or the buffer is
+    /// too small.
+    ///
+    /// ```
+    /// # use pak::bitmap::{Bitmap, BitmapColor, BitmapFormat};
+    /// let bitmap = Bitmap::new(BitmapColor::Srgb, BitmapFormat::Rgb, 1, 1, [1, 2, 3, 4, 5, 6]);
+    /// let mut staging = [0; 2 * 256];
+    /// assert!(bitmap.write_rgba8(0, &mut staging, 256));
+    /// assert_eq!((&staging[..4], &staging[256..260]), (&[1, 2, 3, 255][..], &[4, 5, 6, 255][..]));
+    /// ```
+    pub fn write_rgba8(&self, level: u32, out: &mut [u8], row_pitch: usize) -> bool {
+        let Some(((width, height), texels)) = self.level(level) else { return false };
+        let (width, height) = (width as usize, height as usize);
+        let needed = row_pitch.checked_mul(height - 1).and_then(|end| end.checked_add(width * 4));
+        if row_pitch < width * 4 || needed.is_none_or(|needed| out.len() < needed) {
+            return false;
+        }
+        let (sample, size) = (self.shape.sample, self.shape.sample.byte_len() as usize);
+        let rows = texels.chunks_exact(width * self.texel_len());
+        for (row, out) in rows.zip(out.chunks_mut(row_pitch)) {
+            let out = out[..width * 4].as_chunks_mut::<4>().0;
+            match (sample, self.format()) {
+                (Sample::U8, BitmapFormat::Rgba) => out.as_flattened_mut().copy_from_slice(row),
+                (Sample::U8, BitmapFormat::Rgb) => {
+                    for (out, texel) in out.iter_mut().zip(row.as_chunks::<3>().0) {
+                        *out = [texel[0], texel[1], texel[2], 255];
+                    }
+                }
+                _ => {
+                    for (out, texel) in out.iter_mut().zip(row.chunks_exact(self.texel_len())) {
+                        *out = [0, 0, 0, 255];
+                        for (out, value) in out.iter_mut().zip(texel.chunks_exact(size)) {
+                            *out = to_u8(value, sample);
+                        }
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Returns the width, height and BC7 blocks of a mip level, to be uploaded to the GPU as they are; `None` unless the
+    /// bitmap was baked with `compression = 'bc7'`.
+    pub fn bc7_level(&self, level: u32) -> Option<((u32, u32), &[u8])> {
+        let view = Ktx2View::read(self.ktx2()?).ok()?;
+        let is_bc7 = view.payload() == Payload::Bc7 && view.supercompression() == Supercompression::None;
+        let level = view.level(level).filter(|_| is_bc7)?;
+        Some(((level.dims[0], level.dims[1]), level.bytes))
+    }
+
+    /// Returns the bytes of the KTX2 file if the bitmap was baked with `compression = 'uastc'` or `'bc7'`.
     pub fn ktx2(&self) -> Option<&[u8]> {
         (self.shape.encoding == Encoding::Ktx2).then(|| self.levels.first().map_or(&[][..], |bytes| bytes))
     }

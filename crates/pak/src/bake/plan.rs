@@ -24,6 +24,7 @@ use kiln_engine::{Code, Diag, Inputs, RelPath, Tree};
 use kiln_format::pak::Kind;
 use kiln_import::hdr::HDR_EXTENSIONS;
 use kiln_import::image::IMAGE_EXTENSIONS;
+use kiln_texture::BlockFormat;
 use material::{MaterialSpec, ParamsSpec};
 use mesh::MeshSpec;
 use scene::SceneSpec;
@@ -362,8 +363,10 @@ impl Planner<'_, '_> {
 
     fn bitmap_node(&mut self, name: &RelPath, spec: BitmapSpec, compression: Compression) -> NodeId {
         let lines = spec.lines();
-        // UASTC blocks are supercompressed inside their KTX2 file.
-        let compression = if spec.uastc { Compression::default() } else { compression };
+        // UASTC blocks are supercompressed inside their KTX2 file; BC7 blocks are not, so that a game uploads them as they
+        // are, and have the compression of the group.
+        let is_compressed = spec.blocks == Some(BlockFormat::Uastc);
+        let compression = if is_compressed { Compression::default() } else { compression };
         self.node(name, Kind::Bitmap, Recipe::Bitmap(spec), compression, &lines)
     }
 

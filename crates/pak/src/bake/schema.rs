@@ -100,7 +100,7 @@ const TABLES: &[(&str, &[(&str, Kind)])] = &[
             ("resize", Integer(1, u32::MAX as u64)),
             ("swizzle", String),
             ("depth", Either(&[Integer(8, 32), String])),
-            ("compression", Words(&["none", "uastc"])),
+            ("compression", Words(&["none", "uastc", "bc7"])),
         ],
     ),
     ("bitmap-font", &[("src", String)]),

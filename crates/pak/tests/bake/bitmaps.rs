@@ -155,6 +155,73 @@ fn uastc_bitmaps_are_ktx2_files() {
     assert_eq!((bitmap.pixels(), bitmap.level(0)), (&[][..], None));
 }
 
+/// The blocks are stored without supercompression, so that a game uploads them as they are.
+#[test]
+fn bc7_bitmaps_are_blocks_for_the_gpu() {
+    let project = Project::new();
+    let texels: Vec<u8> = (0..16 * 16).flat_map(|n| [n as u8, (n / 16 * 16) as u8, 99]).collect();
+    project.png("art/a.png", 16, 3, &texels);
+    project.put("art/x.toml", "[bitmap]\nsrc = 'a.png'\ncompression = 'bc7'\nmip-levels = true\n");
+    let pak = project.open();
+    let bitmap = pak.read_bitmap("art/x").unwrap();
+    let file = bitmap.ktx2().unwrap();
+    let view = kiln_format::ktx2::Ktx2View::read(file).unwrap();
+    assert_eq!((bitmap.mip_levels(), view.level_count(), view.vk_format()), (5, 5, 146));
+    assert_eq!((bitmap.format(), bitmap.color()), (BitmapFormat::Rgb, BitmapColor::Srgb));
+    let (size, blocks) = bitmap.bc7_level(0).unwrap();
+    assert_eq!((size, blocks.len()), ((16, 16), 16 * 16));
+    assert!(file.as_ptr_range().contains(&blocks.as_ptr()), "zero-copy");
+    for (number, block) in blocks.as_chunks::<16>().0.iter().enumerate() {
+        let mut decoded = [0; 64];
+        bcdec_rs::bc7(block, &mut decoded, 16);
+        for (n, texel) in decoded.as_chunks::<4>().0.iter().enumerate() {
+            let (x, y) = (number % 4 * 4 + n % 4, number / 4 * 4 + n / 4);
+            let source = &texels[(y * 16 + x) * 3..][..3];
+            assert!(source.iter().zip(texel).all(|(a, b)| a.abs_diff(*b) < 8), "{source:?} {texel:?}");
+            assert_eq!(texel[3], 255);
+        }
+    }
+    assert_eq!(bitmap.bc7_level(4).unwrap().0, (1, 1));
+    assert!(bitmap.bc7_level(5).is_none() && !bitmap.write_rgba8(0, &mut [0; 4096], 64));
+    project.put("art/x.toml", "[bitmap]\nsrc = 'a.png'\ncompression = 'bc7'\ndepth = 16\n");
+    assert!(project.error().contains("BC7 supports 8 bits per channel only"));
+}
+
+#[test]
+fn three_channels_become_rgba_in_the_bake_or_on_reading() {
+    let project = Project::new();
+    let texels: Vec<u8> = (0..4 * 2 * 3).map(|n| n as u8 * 7).collect();
+    project.png("art/a.png", 4, 3, &texels);
+    project.png("art/gray.png", 2, 1, &[10, 20]);
+    project.put("art/rgba.toml", "[bitmap]\nsrc = 'a.png'\nswizzle = 'rgba'\nmip-levels = true\n");
+    project.put("art/rgb.toml", "[bitmap]\nsrc = 'a.png'\nmip-levels = true\n");
+    project.put("art/wide.toml", "[bitmap]\nsrc = 'a.png'\ndepth = 16\n");
+    let pak = project.open();
+    let (rgba, rgb) = (pak.read_bitmap("art/rgba").unwrap(), pak.read_bitmap("art/rgb").unwrap());
+    assert_eq!((rgba.format(), rgb.format()), (BitmapFormat::Rgba, BitmapFormat::Rgb));
+    let expected: Vec<u8> = texels.chunks(3).flat_map(|t| [t[0], t[1], t[2], 255]).collect();
+    assert_eq!(rgba.pixels(), expected, "alpha 255 was added");
+    for level in 0..3 {
+        let ((width, height), stored) = rgba.level(level).unwrap();
+        let mut out = vec![7; 256 * height as usize];
+        assert!(rgb.write_rgba8(level, &mut out, 256));
+        for (row, stored) in out.chunks(256).zip(stored.chunks(width as usize * 4)) {
+            assert_eq!(row[..stored.len()], *stored, "{level}");
+            assert!(row[stored.len()..].iter().all(|byte| *byte == 7), "the rest of a row is not written");
+        }
+        let mut again = vec![0; stored.len()];
+        assert!(rgba.write_rgba8(level, &mut again, width as usize * 4) && again == stored);
+        assert!(!rgb.write_rgba8(level, &mut again[1..], width as usize * 4), "too small");
+        assert!(!rgb.write_rgba8(level, &mut out, width as usize * 4 - 1), "rows overlap");
+    }
+    let mut out = vec![0; expected.len()];
+    assert!(pak.read_bitmap("art/wide").unwrap().write_rgba8(0, &mut out, 16) && out == expected);
+    assert!(!rgb.write_rgba8(3, &mut out, 16));
+    let mut gray = [0; 8];
+    assert!(pak.read_bitmap("art/gray.png").unwrap().write_rgba8(0, &mut gray, 8));
+    assert_eq!(gray, [10, 0, 0, 255, 20, 0, 0, 255], "as `pixels_as_format`");
+}
+
 #[test]
 fn fonts_keep_antialiasing_and_all_channels() {
     let project = Project::new();

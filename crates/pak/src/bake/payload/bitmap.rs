@@ -11,7 +11,7 @@ use kiln_format::ktx2::{self, Channels, Desc, Supercompression, Transfer};
 use kiln_format::pak::bitmap::{BitmapShape, write};
 use kiln_format::pak::{Color, Encoding, Sample};
 use kiln_ir::{Image, Texels};
-use kiln_texture::{Mode, Payload, Settings};
+use kiln_texture::{BlockFormat, Mode, Payload, Settings};
 use rayon::prelude::*;
 
 /// Bakes the payload of a bitmap with 8 or 16 bits per channel.
@@ -19,8 +19,8 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Vec<
     let SourceImage { image, is_gray } = read(cx, spec)?;
     let (image, is_gray) = (spec.factor.apply(image, spec.color), is_gray && spec.factor.keeps_gray());
     let channels = channels(spec, &image, is_gray);
-    if spec.uastc {
-        return uastc(cx, spec, image, &channels);
+    if let Some(format) = spec.blocks {
+        return blocks(cx, spec, image, &channels, format);
     }
     let sample = spec.sample.unwrap_or(match image.texels() {
         Texels::Rgba8(_) => Sample::U8,
@@ -157,12 +157,13 @@ fn pick(image: Image, channels: &[usize]) -> Vec<u8> {
     }
 }
 
-/// Bakes a KTX2 file of UASTC blocks.
-fn uastc(
+/// Bakes a KTX2 file of UASTC or BC7 blocks.
+fn blocks(
     cx: &mut ActionContext<'_>,
     spec: &BitmapSpec,
     image: Image,
     channels: &[usize],
+    format: BlockFormat,
 ) -> Result<Vec<u8>, Diag> {
     let (width, height) = (image.width(), image.height());
     let mut texels = image.into_rgba8();
@@ -182,9 +183,15 @@ fn uastc(
     let image = Image::new(width, height, Texels::Rgba8(texels));
     let image =
         image.ok_or_else(|| Diag::new(Code::Texture, "the image has fewer texels than its size requires"))?;
-    let settings = Settings { mips: spec.levels.mips(), max_size: spec.resize, ..Settings::default() };
+    let zstd = format == BlockFormat::Uastc;
+    let settings =
+        Settings { format, zstd, mips: spec.levels.mips(), max_size: spec.resize, ..Settings::default() };
+    let has_alpha = image.has_alpha() && spec.used_as != ImageUse::Normal;
     let encoded = encode(cx, image, mode(spec), settings)?;
-    let alpha = encoded.texels == Payload::Uastc { channels: Channels::Rgba };
+    let alpha = match encoded.texels {
+        Payload::Uastc { channels } => channels == Channels::Rgba,
+        _ => has_alpha,
+    };
     let desc = Desc {
         shape: ktx2::Shape {
             width: encoded.width,
@@ -195,14 +202,14 @@ fn uastc(
         },
         payload: encoded.texels,
         transfer: Transfer::of(encoded.srgb),
-        supercompression: Supercompression::Zstd,
+        supercompression: if zstd { Supercompression::Zstd } else { Supercompression::None },
         writer: "Kiln pak",
         oriented: true,
     };
     let levels: Vec<&[u8]> = encoded.levels.iter().map(|level| level.bytes.as_slice()).collect();
     let file = ktx2::write(&desc, &levels).map_err(write_error)?;
     if spec.used_as == ImageUse::Normal && !spec.swizzle.is_empty() {
-        let message = "swizzle has no effect on UASTC normal maps, which keep X and Y";
+        let message = "swizzle has no effect on block-compressed normal maps, which keep X and Y";
         cx.warn(Diag::new(Code::PakSwizzle, message).path(&spec.src));
     }
     let shape = BitmapShape {

@@ -5,7 +5,7 @@ use super::super::plan::extension;
 use kiln_engine::{Diag, Limits};
 use kiln_format::pak::Sample;
 use kiln_import::{hdr, image};
-use kiln_texture::{Settings, Sources};
+use kiln_texture::{BlockFormat, Settings, Sources};
 
 /// The size of an RGBA texel in 32-bit floats, in bytes.
 const FLOAT_TEXEL: u64 = 16;
@@ -42,8 +42,9 @@ fn of(spec: &BitmapSpec, width: u32, height: u32, channel_bytes: u32) -> u64 {
     let texels = |width: u32, height: u32| u64::from(width).saturating_mul(height.into());
     let source = texels(width, height).saturating_mul(4 * u64::from(channel_bytes));
     let settings = Settings {
-        compress: spec.uastc,
-        zstd: spec.uastc,
+        compress: spec.blocks.is_some(),
+        format: spec.blocks.unwrap_or_default(),
+        zstd: spec.blocks == Some(BlockFormat::Uastc),
         mips: spec.levels.mips(),
         max_size: spec.resize,
         ..Settings::default()
@@ -51,7 +52,7 @@ fn of(spec: &BitmapSpec, width: u32, height: u32, channel_bytes: u32) -> u64 {
     let is_float = is_float(&spec.src) || spec.sample == Some(Sample::F32);
     let sources = Sources { width, height, channel_bytes, count: 1, cube: false };
     let encoding = kiln_texture::working_set(&sources, &settings);
-    if spec.uastc && !is_float {
+    if spec.blocks.is_some() && !is_float {
         return encoding;
     }
     let longer = width.max(height);
@@ -105,7 +106,7 @@ mod tests {
             resize,
             levels,
             sample,
-            uastc: false,
+            blocks: None,
             factor: Factor::One,
         }
     }

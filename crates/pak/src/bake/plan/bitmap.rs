@@ -7,7 +7,7 @@ use kiln_engine::{Code, Diag, RelPath};
 use kiln_format::pak::{Color, Sample};
 use kiln_import::hdr::HDR_EXTENSIONS;
 use kiln_import::image::IMAGE_EXTENSIONS;
-use kiln_texture::Mips;
+use kiln_texture::{BlockFormat, Mips};
 
 /// The use of an image, which decides the defaults of its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +53,8 @@ pub(crate) struct BitmapSpec {
     pub(crate) swizzle: Vec<usize>,
     /// The sample type; `None` to keep that of the source.
     pub(crate) sample: Option<Sample>,
-    /// Stores UASTC blocks in a KTX2 file instead of uncompressed texels.
-    pub(crate) uastc: bool,
+    /// The block format of the KTX2 file that is stored instead of uncompressed texels.
+    pub(crate) blocks: Option<BlockFormat>,
     /// The factor of a glTF material, multiplied into the texels.
     pub(crate) factor: Factor,
 }
@@ -73,7 +73,7 @@ impl BitmapSpec {
             resize: None,
             swizzle: Vec::new(),
             sample: None,
-            uastc: false,
+            blocks: None,
             factor: Factor::One,
         }
     }
@@ -88,8 +88,11 @@ impl BitmapSpec {
             self.resize,
             self.swizzle,
             self.sample,
-            self.uastc
+            self.blocks == Some(BlockFormat::Uastc)
         );
+        if self.blocks == Some(BlockFormat::Bc7) {
+            lines += "bc7\n";
+        }
         if self.factor != Factor::One {
             lines += &format!("factor={:?}\n", self.factor);
         }
@@ -144,13 +147,13 @@ impl Planner<'_, '_> {
             _ => value.word(&depths),
         })?;
         let compression = fields.get("compression");
-        let uastc =
-            compression.as_ref().map(|value| value.word(&[("uastc", true), ("none", false)])).transpose()?;
-        let uastc = uastc.unwrap_or(false);
+        let formats = [("uastc", Some(BlockFormat::Uastc)), ("bc7", Some(BlockFormat::Bc7)), ("none", None)];
+        let blocks = compression.as_ref().map(|value| value.word(&formats)).transpose()?.flatten();
         let deep = sample.is_some_and(|sample| sample != Sample::U8) || is_float(&plain.src);
-        if let (true, Some(value), true) = (uastc, &compression, deep) {
+        if let (Some(format), Some(value), true) = (blocks, &compression, deep) {
+            let name = if format == BlockFormat::Bc7 { "BC7" } else { "UASTC" };
             return Err(value
-                .error(Code::PakValue, "UASTC supports 8 bits per channel only")
+                .error(Code::PakValue, format_args!("{name} supports 8 bits per channel only"))
                 .hint("remove depth, or use an 8-bit source"));
         }
         fields.finish();
@@ -160,7 +163,7 @@ impl Planner<'_, '_> {
             resize,
             swizzle: swizzle.unwrap_or_default(),
             sample,
-            uastc,
+            blocks,
             ..plain
         })
     }
