@@ -404,6 +404,7 @@ codes! {
         PakSwizzle = "pak-swizzle", Warning, "UASTC and BC7 normal maps store X and Y regardless of `swizzle`; remove it.";
         PakFormat = "pak-format", Error, "An asset exceeds the limits of the file format; the message has the field.";
         PakDamaged = "pak-damaged", Error, "A pak is damaged; bake it again, or copy it again.";
+        PakSound = "pak-sound", Error, "The source of a `[sound]` is not a valid Ogg Vorbis, Ogg Opus, MP3, WAV or FLAC file; export it again.";
         PakKeyFile = "pak-key-file", Error, "A key file cannot be read or does not contain a key of this kind; `pak keygen` creates a secret key and a public key.";
         PakSignature = "pak-signature", Error, "The signature of a pak is missing, not valid, or by another key; do not use the pak.";
         PakPatch = "pak-patch", Error, "A patch cannot be applied to this pak, or is not a patch; apply it to the pak that it was made for.";

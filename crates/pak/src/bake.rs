@@ -381,7 +381,12 @@ const LINK: &str = "//pak";
 fn is_action(recipe: &Recipe) -> bool {
     matches!(
         recipe,
-        Recipe::Blob(_) | Recipe::Bitmap(_) | Recipe::Params(_) | Recipe::Mesh(..) | Recipe::Animation(_)
+        Recipe::Blob(_)
+            | Recipe::Sound(_)
+            | Recipe::Bitmap(_)
+            | Recipe::Params(_)
+            | Recipe::Mesh(..)
+            | Recipe::Animation(_)
     )
 }
 

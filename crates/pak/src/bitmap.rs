@@ -186,6 +186,19 @@ impl Bitmap {
         Some(((level.dims[0], level.dims[1]), level.bytes))
     }
 
+    /// Transcodes a mip level of a bitmap that was baked with `compression = 'uastc'` to a format of the GPU.
+    ///
+    /// # Errors
+    /// The bitmap has no UASTC blocks, the level is not stored, or a block is not valid.
+    #[cfg(feature = "transcode")]
+    pub fn transcode(
+        &self,
+        level: u32,
+        target: kiln_transcode::Target,
+    ) -> Result<kiln_transcode::ktx2::Level, kiln_transcode::ktx2::LoadError> {
+        kiln_transcode::ktx2::load_level(self.ktx2().unwrap_or_default(), level, target)
+    }
+
     /// Returns the bytes of the KTX2 file if the bitmap was baked with `compression = 'uastc'` or `'bc7'`.
     pub fn ktx2(&self) -> Option<&[u8]> {
         (self.shape.encoding == Encoding::Ktx2).then(|| self.levels.first().map_or(&[][..], |bytes| bytes))

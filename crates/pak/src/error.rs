@@ -75,6 +75,8 @@ pub enum Fault {
         /// The index of the block within the asset.
         block: usize,
     },
+    /// The blob is not a sound.
+    Sound(crate::sound::SoundError),
     /// The payload is not valid for its kind.
     Content(kiln_format::Error),
     /// The asset is larger than [`Options::max_decoded`](crate::Options) or than the available memory.
@@ -100,6 +102,7 @@ impl fmt::Display for Fault {
                     codec.name()
                 )
             }
+            Fault::Sound(error) => write!(f, "{error}"),
             Fault::Content(error) => write!(f, "{error}"),
             Fault::TooLarge { len } => {
                 write!(f, "the decoded asset has {len} bytes, more than the limit or the available memory")

@@ -30,7 +30,7 @@
 //! By default this crate only reads, and of Kiln a game links nothing else than `kiln-format`. The feature `bake` adds
 //! `PakBuf::bake`, the module `bake` (the incremental baker, and `bake::DevPak` for hot reload) and the module `export`
 //! (assets as PNG, KTX2, GLB and JSON files). `cli` builds the
-//! executable `pak`. `signature` verifies signed paks. `serde` implements its traits for the ids. `zstd-c` decompresses Zstandard with the C library. `docs/reference/pak.md` documents the configuration,
+//! executable `pak`. `signature` verifies signed paks. `transcode` transcodes UASTC bitmaps. `serde` implements its traits for the ids. `zstd-c` decompresses Zstandard with the C library. `docs/reference/pak.md` documents the configuration,
 //! `docs/reference/formats/pak.md` the file format.
 //!
 //! # Errors
@@ -64,6 +64,7 @@ mod read_at;
 pub mod scene;
 #[cfg(feature = "signature")]
 mod signature;
+pub mod sound;
 mod source;
 mod traits;
 
@@ -83,6 +84,8 @@ pub use error::Error;
 pub use id::{AnimationId, BitmapFontId, BitmapId, BlobId, MaterialId, MeshId, SceneId};
 pub use index::{IndexBuffer, IndexType};
 pub use kiln_format::pak::{Codec, Kind};
+#[cfg(feature = "transcode")]
+pub use kiln_transcode as transcode;
 pub use material::{MaterialInfo, MaterialParameterFlags};
 pub use options::Options;
 pub use overlay::Overlay;

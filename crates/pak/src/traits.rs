@@ -1,8 +1,10 @@
 //! The [`Pak`] trait: reading assets from one pak or a stack of paks.
 
 use crate::anim::Animation;
+use crate::error::Fault;
 use crate::mesh::Mesh;
 use crate::scene::Scene;
+use crate::sound::{Sound, SoundInfo};
 use crate::{
     AnimationId, Bitmap, BitmapFont, BitmapFontId, BitmapId, BlobId, BlobStream, Bytes, Error, Kind,
     MaterialId, MaterialInfo, MeshId, PakBuf, SceneId,
@@ -132,6 +134,17 @@ pub trait Pak {
         let key = key.as_ref();
         let id = wanted(self.lookup(key), Kind::Blob, key)?;
         self.read_blob_id(id).map_err(|e| e.named(key))
+    }
+
+    /// Reads the blob with this key as a sound: its file, and the properties in its headers.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors); [`Fault::Sound`](crate::error::Fault) if the blob is not a sound.
+    fn read_sound(&self, key: impl AsRef<str>) -> Result<Sound, Error> {
+        let key = key.as_ref();
+        let bytes = self.read_blob(key)?;
+        let fault = |why| Error::Asset { kind: Kind::Blob, name: format!("{key:?}"), why: Fault::Sound(why) };
+        Ok(Sound { info: SoundInfo::parse(&bytes).map_err(fault)?, bytes })
     }
 
     /// Returns a material, which is stored in the index; `None` if there is none.

@@ -13,6 +13,7 @@ use super::compression::{CompressedPayload, PayloadEntry, compress, decompress};
 use super::plan::bitmap::is_float;
 use super::plan::material::Channel;
 use super::plan::{Node, Recipe};
+use crate::sound::SoundInfo;
 use kiln_engine::{
     Action, ActionContext, Artifact, CacheEntry, Code, Diag, Hash, Rejected, RelPath, SourceTree,
 };
@@ -45,7 +46,7 @@ impl Action for NodeAction<'_> {
             sources.len(path).saturating_add(memory::estimate(&head, spec))
         };
         match &self.0.recipe {
-            Recipe::Blob(src) => sources.len(src) * 2,
+            Recipe::Blob(src) | Recipe::Sound(src) => sources.len(src) * 2,
             Recipe::Bitmap(spec) => image_memory(spec),
             Recipe::Params(spec) => {
                 let images = spec.channels.iter().filter_map(|channel| match channel {
@@ -81,7 +82,7 @@ impl Action for NodeAction<'_> {
         let content = decompress(&compressed)
             .ok_or_else(|| Rejected(format!("the payload of {name} cannot be decompressed")))?;
         let accepted = match &self.0.recipe {
-            Recipe::Blob(src) => {
+            Recipe::Blob(src) | Recipe::Sound(src) => {
                 let hash = Hash::of(&content);
                 entry.inputs().any(|(input, found)| input == src && found == hash)
             }
@@ -101,6 +102,16 @@ impl Action for NodeAction<'_> {
 fn bake_payload(cx: &mut ActionContext<'_>, node: &Node) -> Result<Vec<u8>, Diag> {
     match &node.recipe {
         Recipe::Blob(src) => cx.inputs.read(src),
+        Recipe::Sound(src) => {
+            let bytes = cx.inputs.read(src)?;
+            let bad = |why: crate::sound::SoundError| {
+                Diag::new(Code::PakSound, why.to_string())
+                    .path(src)
+                    .hint("export the sound again, or describe it as a [blob]")
+            };
+            SoundInfo::parse(&bytes).map_err(bad)?;
+            Ok(bytes)
+        }
         Recipe::Bitmap(spec) if is_float(&spec.src) || spec.sample == Some(Sample::F32) => {
             float_bitmap::bake(cx, spec)
         }

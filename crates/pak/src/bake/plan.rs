@@ -52,6 +52,8 @@ pub(crate) struct Node {
 pub(crate) enum Recipe {
     /// A file, unchanged.
     Blob(RelPath),
+    /// A file unchanged, after its headers were checked.
+    Sound(RelPath),
     /// An image file or an image of a glTF file.
     Bitmap(BitmapSpec),
     /// A bitmap of one texel in sRGB.
@@ -310,6 +312,14 @@ impl Planner<'_, '_> {
                 self.blob_node(path, src, compression)
             }
             "material" => self.material(path, fields, compression)?,
+            "sound" => {
+                let src = self.src(path, &fields, &SOUNDS)?;
+                fields.finish();
+                let compression =
+                    if has_compressed_extension(src.as_str()) { Compression::default() } else { compression };
+                let lines = format!("sound\nsrc={src}\n");
+                self.node(path, Kind::Blob, Recipe::Sound(src), compression, &lines)
+            }
             "mesh" => self.mesh(path, fields, compression)?,
             _ => self.scene(path, fields, compression)?,
         };
@@ -482,7 +492,11 @@ impl Planner<'_, '_> {
     }
 }
 
-const TABLES: [&str; 7] = ["animation", "bitmap", "bitmap-font", "blob", "material", "mesh", "scene"];
+const TABLES: [&str; 8] =
+    ["animation", "bitmap", "bitmap-font", "blob", "material", "mesh", "scene", "sound"];
+
+/// The extensions of sounds.
+const SOUNDS: [&str; 6] = ["ogg", "oga", "opus", "mp3", "wav", "flac"];
 
 /// Returns the extension of a path in lower case; empty if it has none.
 pub(crate) fn extension(path: &RelPath) -> String {

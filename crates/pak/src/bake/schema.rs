@@ -105,6 +105,7 @@ const TABLES: &[(&str, &[(&str, Kind)])] = &[
     ),
     ("bitmap-font", &[("src", String)]),
     ("blob", &[("src", String)]),
+    ("sound", &[("src", String)]),
     ("scene", &[("ref", List("ref")), ("geometry", List("geometry"))]),
 ];
 

@@ -83,7 +83,7 @@ fn dependencies(plan: &Plan, sources: SourceTree<'_>, limits: Limits) -> BTreeSe
     for node in &plan.nodes {
         let mut images = Vec::new();
         match &node.recipe {
-            Recipe::Blob(path) => drop(files.insert(path.clone())),
+            Recipe::Blob(path) | Recipe::Sound(path) => drop(files.insert(path.clone())),
             Recipe::Bitmap(spec) => images.push(&spec.src),
             Recipe::Params(spec) => images.extend(spec.channels.iter().filter_map(|channel| match channel {
                 Channel::Image(spec) => Some(&spec.src),

@@ -153,6 +153,18 @@ fn uastc_bitmaps_are_ktx2_files() {
     assert_eq!((bitmap.extent(), bitmap.mip_levels()), ((16, 16), 5));
     assert_eq!(view.levels().count(), 5);
     assert_eq!((bitmap.pixels(), bitmap.level(0)), (&[][..], None));
+    #[cfg(feature = "transcode")]
+    {
+        use pak::transcode::Target;
+        let rgba = bitmap.transcode(0, Target::Rgba8).unwrap().bytes;
+        assert_eq!(rgba.len(), 16 * 16 * 4);
+        for (texel, source) in rgba.chunks(4).zip(texels.chunks(3)) {
+            assert!(source.iter().zip(texel).all(|(a, b)| a.abs_diff(*b) < 12), "{source:?} {texel:?}");
+        }
+        assert_eq!(bitmap.transcode(0, Target::Bc7).unwrap().bytes.len(), 16 * 16);
+        assert!(bitmap.transcode(5, Target::Bc7).is_err());
+        assert!(pak.read_bitmap("art/a.png").unwrap().transcode(0, Target::Bc7).is_err());
+    }
 }
 
 /// The blocks are stored without supercompression, so that a game uploads them as they are.

@@ -98,6 +98,9 @@ fn schema_has_exactly_the_fields_of_the_baker() {
     project.png("src/a.png", 1, 3, &[1, 2, 3]);
     project.put("src/f.fnt", "page id=0 file=\"a.png\"\n");
     project.put("src/blob", "x");
+    // Mono, 8 bits, no samples.
+    let wav = b"RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\0\0\0\0";
+    project.put("src/s.wav", wav);
     let unknown = "zzzzzzzzzzzzzzzzzzzzzzzz = 1\n";
     let definitions = &schema()["$defs"];
     let fields = |name: &str| -> BTreeSet<String> {
@@ -110,6 +113,7 @@ fn schema_has_exactly_the_fields_of_the_baker() {
         ("bitmap", "[bitmap]\nsrc = '/src/a.png'\n"),
         ("bitmap-font", "[bitmap-font]\nsrc = '/src/f.fnt'\n"),
         ("blob", "[blob]\nsrc = '/src/blob'\n"),
+        ("sound", "[sound]\nsrc = '/src/s.wav'\n"),
         ("scene", "[scene]\n"),
         ("ref", "[scene]\n[[scene.ref]]\n"),
         (

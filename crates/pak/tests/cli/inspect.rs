@@ -87,3 +87,26 @@ fn report_shows_assets_and_growth() {
     let (code, _, err) = project.pak(&["report", "a.pak", "--out", "mine.html"]);
     assert!(code != 0 && err.contains("output-not-owned"), "{err}");
 }
+
+#[test]
+fn sounds_are_checked_and_stored_unchanged() {
+    let project = Project::new();
+    let mut wav = b"RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x02\0".to_vec();
+    wav.extend([0x44, 0xac, 0, 0, 0x10, 0xb1, 2, 0, 4, 0, 16, 0]);
+    wav.extend(b"data\x40\0\0\0");
+    wav.resize(wav.len() + 64, 9);
+    project.put("art/gong.wav", &wav);
+    project.put("art/gong.toml", "[sound]\n");
+    project.put("art/raw.wav", "not a sound");
+    project.stdout_of(&["bake", "pak.toml", "a.pak"]);
+    let info = project.stdout_of(&["info", "a.pak", "art/gong"]);
+    assert!(info.contains("WAV, 2 channels, 44100 Hz"), "{info}");
+    let pak = pak::PakBuf::open(project.path("a.pak")).unwrap();
+    let sound = pak::Pak::read_sound(&pak, "art/gong").unwrap();
+    assert_eq!((&*sound.bytes, sound.info.frames), (&wav[..], Some(16)));
+    let error = pak::Pak::read_sound(&pak, "art/raw.wav").unwrap_err().to_string();
+    assert!(error.contains("not an Ogg, MP3, WAV or FLAC file"), "{error}");
+    project.put("art/gong.wav", &wav[..wav.len() - 1]);
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak"]);
+    assert!(code == 1 && err.contains("pak-sound") && err.contains("truncated"), "{err}");
+}

@@ -15,6 +15,7 @@
 //! | `pak` | opening a pak and exporting its assets, and its header and index without checksums: every asset, reference, material and key |
 //! | `pak-assets` | the payloads in a pak after decompression: mesh, animation, bitmap, scene, bitmap font, chosen by the first byte |
 //! | `pak-shipping` | the operations of a delta patch of paks, and the signature file of a pak |
+//! | `pak-sound` | the headers of Ogg, MP3, WAV and FLAC files |
 //! | `asset-db` | the Unity asset database, decoded and encoded again |
 //! | `asset-db-cache` | the state file of the Unity index: all queries on it, and the next bake |
 //! | `journal` | the build journal: reading, appending, compacting, and two builds on top of it |
@@ -76,6 +77,7 @@ targets! {
     "pak" readers::pak;
     "pak-assets" readers::pak_assets;
     "pak-shipping" readers::pak_shipping;
+    "pak-sound" readers::pak_sound;
     "asset-db" readers::asset_db;
     "asset-db-cache" unity::asset_db_cache;
     "journal" readers::journal;

@@ -101,6 +101,14 @@ pub(crate) fn pak_shipping(bytes: &[u8]) {
     }
 }
 
+/// Reads the headers of a sound.
+pub(crate) fn pak_sound(bytes: &[u8]) {
+    if let Ok(info) = pak::sound::SoundInfo::parse(bytes) {
+        assert!(info.channels > 0 && info.sample_rate > 0);
+        black_box(info.duration());
+    }
+}
+
 /// Reads the database of a Unity project.
 pub(crate) fn asset_db(bytes: &[u8]) {
     if let Ok(db) = unity_assetdb::store::decode(bytes) {

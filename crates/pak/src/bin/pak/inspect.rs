@@ -3,6 +3,7 @@
 use super::ship::public_key;
 use super::{damaged, open, options, unopened};
 use ::pak::mesh::Mesh;
+use ::pak::sound::SoundInfo;
 use ::pak::{Entry, Error, Kind, Pak, PakBuf};
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
@@ -90,7 +91,9 @@ fn facts(pak: &PakBuf, kind: Kind, id: usize) -> Result<Vec<(&'static str, Strin
         Kind::Blob => {
             // Streamed: a blob may be larger than memory.
             std::io::copy(&mut pak.stream_blob_id(id)?, &mut std::io::sink())?;
-            vec![]
+            let is_small = pak.stream_blob_id(id)?.len() <= MAX_SOUND;
+            let bytes = is_small.then(|| pak.read_blob_id(id)).transpose()?;
+            bytes.map_or_else(Vec::new, |bytes| sound_facts(&bytes))
         }
         Kind::Material => {
             let info = pak.read_material_id(id).ok_or(Error::NoSuchId { kind: Kind::Material, id })?;
@@ -112,6 +115,20 @@ fn facts(pak: &PakBuf, kind: Kind, id: usize) -> Result<Vec<(&'static str, Strin
             ]
         }
     })
+}
+
+/// The largest blob whose headers of sounds are shown, in bytes: it is read into memory.
+const MAX_SOUND: u64 = 64 << 20;
+
+/// Returns the properties of a sound; none if the blob is not one.
+fn sound_facts(bytes: &[u8]) -> Vec<(&'static str, String)> {
+    let Ok(info) = SoundInfo::parse(bytes) else { return vec![] };
+    let duration = info.duration().map_or("unknown".to_owned(), |duration| format!("{duration:.3?}"));
+    let channels = render::count(info.channels.into(), "channel", "channels");
+    vec![
+        ("sound", format!("{}, {channels}, {} Hz", info.format.name(), info.sample_rate)),
+        ("duration", duration),
+    ]
 }
 
 fn mesh_facts(mesh: &Mesh) -> Vec<(&'static str, String)> {
