@@ -1,6 +1,7 @@
 //! A synthetic project: the same files for the same number, in the proportions of real ones.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 /// The number of assets in a folder.
@@ -47,23 +48,29 @@ pub fn scene(dir: &Path, size: usize) -> [u64; 2] {
     for name in ["Assets", "ProjectSettings"] {
         fs::create_dir_all(dir.join(name)).expect("a folder");
     }
-    let mut text = "%YAML 1.1\n%TAG !u! tag:unity3d.com,2011:\n".to_owned();
+    // Streamed: the peak memory of this process would count for its children, which are measured.
+    let file = fs::File::create(dir.join("Assets/Big.unity")).expect("a file");
+    let mut out = std::io::BufWriter::new(file);
+    let mut written = 0;
+    out.write_all(b"%YAML 1.1\n%TAG !u! tag:unity3d.com,2011:\n").expect("a file");
     let mut id = 0;
     for n in 1.. {
         // Spread like drawn ones.
         id = u64::from_str_radix(&guid(n)[..15], 16).expect("digits") << 2;
-        text += &format!(
+        let text = format!(
             "--- !u!1 &{id}\nGameObject:\n  m_ObjectHideFlags: 0\n  serializedVersion: 6\n  m_Component:\n  - component: {{fileID: {}}}\n  m_Layer: 0\n  m_Name: Thing{n}\n  m_TagString: Untagged\n  m_IsActive: 1\n--- !u!4 &{}\nTransform:\n  m_ObjectHideFlags: 0\n  m_GameObject: {{fileID: {id}}}\n  m_LocalRotation: {{x: 0, y: 0, z: 0, w: 1}}\n  m_LocalPosition: {{x: {n}, y: 0, z: 0}}\n  m_Father: {{fileID: 0}}\n--- !u!114 &{}\nMonoBehaviour:\n  m_ObjectHideFlags: 0\n  m_GameObject: {{fileID: {id}}}\n  m_Enabled: 1\n  m_Script: {{fileID: 11500000, guid: {}, type: 3}}\n  m_Name: \n",
             id + 1,
             id + 1,
             id + 2,
             guid(n % 10)
         );
-        if text.len() >= size {
+        out.write_all(text.as_bytes()).expect("a file");
+        written += text.len();
+        if written >= size {
             break;
         }
     }
-    fs::write(dir.join("Assets/Big.unity"), text).expect("a file");
+    out.flush().expect("a file");
     let meta = format!("fileFormatVersion: 2\nguid: {}\nDefaultImporter:\n", guid(1 << 40));
     fs::write(dir.join("Assets/Big.unity.meta"), meta).expect("a file");
     [id, id + 2]
