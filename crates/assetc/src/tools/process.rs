@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn kills_program_after_timeout() {
         let start = Instant::now();
-        let slow = sh("sleep 600", Duration::from_millis(50)).unwrap_err();
+        let slow = sh("exec sleep 600", Duration::from_millis(50)).unwrap_err();
         assert!(slow.message.contains("did not finish"), "{slow}");
         assert!(start.elapsed() < LONG);
     }

@@ -283,14 +283,14 @@ mod tests {
     #[test]
     fn lost_worker_fails_one_source_with_the_name_of_the_compiler() {
         let glsl = |script| error(script, Language::Glsl);
-        assert_eq!(glsl("sleep 600"), "glslang did not finish this source within 0.3 seconds");
+        assert_eq!(glsl("exec sleep 600"), "glslang did not finish this source within 0.3 seconds");
         assert_eq!(
             error("kill -SEGV $$", Language::Wgsl),
             "naga crashed or ran out of memory while compiling this source (signal: 11 (SIGSEGV))"
         );
         assert!(glsl("exit 3").ends_with("(exit status: 3)"));
-        assert!(glsl("printf '\\377\\377\\377\\377'; sleep 600").contains("crashed"));
-        assert!(glsl("printf '\\001\\000\\000\\000x'; sleep 600").contains("invalid response"));
+        assert!(glsl("printf '\\377\\377\\377\\377'; exec sleep 600").contains("crashed"));
+        assert!(glsl("printf '\\001\\000\\000\\000x'; exec sleep 600").contains("invalid response"));
         let missing = Workers::new("/no/such/program".into(), vec![], Duration::from_secs(1));
         let missing = compile(&missing, Language::Wgsl).unwrap_err();
         assert!(
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn deadline_of_an_asset_stops_its_worker() {
         let workers =
-            Workers::new("/bin/sh".into(), vec!["-c".into(), "sleep 600".into()], Duration::from_secs(500));
+            Workers::new("/bin/sh".into(), vec!["-c".into(), "exec sleep 600".into()], Duration::from_secs(500));
         let source = Source {
             path: "a.vert",
             text: "",
