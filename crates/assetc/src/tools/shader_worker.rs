@@ -301,8 +301,11 @@ mod tests {
 
     #[test]
     fn deadline_of_an_asset_stops_its_worker() {
-        let workers =
-            Workers::new("/bin/sh".into(), vec!["-c".into(), "exec sleep 600".into()], Duration::from_secs(500));
+        let workers = Workers::new(
+            "/bin/sh".into(),
+            vec!["-c".into(), "exec sleep 600".into()],
+            Duration::from_secs(500),
+        );
         let source = Source {
             path: "a.vert",
             text: "",
