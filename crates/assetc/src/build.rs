@@ -12,11 +12,12 @@ use crate::output::{JOURNAL, RESERVED, at_root, journal_path};
 use crate::pack::{self, PackSink, Packed};
 use crate::plan::{Planned, Versions, plan};
 use crate::skipped;
+use crate::standalone::{self, Duplicates, Ran};
 use crate::tools::Tools;
 use kiln_engine::fs::Log;
 use kiln_engine::{
     Code, Diag, DirectorySink, Event, Events, Fs, Journal, Limits, Outcome, PlacedArtifact, Plan, Real,
-    Records, RelPath, Severity, Shard, SourceTree, State, Store, Tree, cancelled, run,
+    Records, RelPath, Severity, Shard, SourceTree, State, Store, Tree, cancelled,
 };
 use kiln_format::by_path;
 use rayon::prelude::*;
@@ -90,6 +91,10 @@ pub struct BuildReport {
     pub skipped: Vec<RelPath>,
     /// Files that `exclude` leaves out, sorted by path.
     pub excluded: Vec<RelPath>,
+    /// Images that `texture.standalone: unreferenced` leaves out because other sources contain them, sorted by path.
+    pub contained: Vec<RelPath>,
+    /// Images that other sources contain, and that are compiled on their own, too.
+    pub duplicates: Duplicates,
     /// The number of references in the manifest; `None` if it was not brought up to date.
     pub refs: Option<usize>,
     /// The pack, if one was requested and no source failed.
@@ -203,10 +208,9 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     let out_tree = out_tree.map_err(|e| at_root(Code::Unreadable, &roots.output, &e))?;
 
     let mut planned = plan(&src_tree, request.resolver, request.tools, Versions::Asked);
+    let containers = standalone::containers(&planned.assets);
     request.select(&mut planned, &src_tree)?;
     let complete = src_tree.problems.iter().all(|p| p.severity() < Severity::Error);
-    let keep: Vec<&str> =
-        RESERVED.into_iter().chain(planned.conflicts.iter().map(|(s, _)| s.as_str())).collect();
     let run_plan = Plan {
         force: request.force,
         verify: request.verify,
@@ -218,8 +222,9 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     };
     let sources = SourceTree { fs: &src, tree: &src_tree };
     let sink = DirectorySink::new(&out, &out_tree).overwriting(request.overwrite);
-    let outcomes = run(sources, &sink, &mut journal, &planned.assets, &keep, run_plan)
-        .map_err(|diag| diag.or_path(JOURNAL))?;
+    let Ran { outcomes, contained, duplicates } =
+        standalone::run(sources, &sink, &mut journal, &mut planned, &containers, run_plan)
+            .map_err(|diag| diag.or_path(JOURNAL))?;
 
     let cancelled = cancelled(&outcomes);
     let artifacts = outcomes.iter().flat_map(|outcome| &outcome.artifacts);
@@ -241,6 +246,7 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     }
     let mut report = report(planned, outcomes, src_tree.problems.clone());
     report.skipped = skipped;
+    (report.contained, report.duplicates) = (contained, duplicates);
     report.problems.extend(broken);
     if request.shard.is_none() {
         report.problems.extend(budget::exceeded(request.budgets, journal.records(), &out));

@@ -40,7 +40,8 @@ pub(crate) use values::is_variant_name;
 pub use values::{
     AlphaCutoff, BlockFormat, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth,
     DistanceField, IncludeDirs, Index, Lambda, LodCount, LutDepth, Mips, Optimize, Pixels, Precompressed,
-    Quality, RelativeError, Suffixes, Supercompress, Tangents, Target, TextureKind, Variant, Variants, Wrap,
+    Quality, RelativeError, Standalone, Suffixes, Supercompress, Tangents, Target, TextureKind, Variant,
+    Variants, Wrap,
 };
 
 use kiln_config::nodes::Text;

@@ -4,6 +4,7 @@ use crate::build::Request;
 use crate::output::{JOURNAL, RESERVED, at_root};
 use crate::plan::{Versions, plan};
 use crate::runtime::read_records;
+use crate::standalone::{self, ContainedImages, is_conditional};
 use kiln_engine::stale::{Verdict, judge};
 use kiln_engine::{
     Action, Code, Diag, DirectorySink, Event, Fs, Real, RebuildReason, Records, RelPath, Severity, Sink,
@@ -33,6 +34,7 @@ pub(crate) fn dry_run(request: &Request<'_>) -> Result<DryRun, Diag> {
     let src = Real::open(&roots.input).map_err(fault)?;
     let src_tree = src.walk(None).map_err(fault)?;
     let mut planned = plan(&src_tree, request.resolver, request.tools, Versions::Asked);
+    let containers = standalone::containers(&planned.assets);
     request.select(&mut planned, &src_tree)?;
     let mut found = DryRun { problems: src_tree.problems.clone(), ..DryRun::default() };
     found.problems.extend(planned.unread.iter().chain(&planned.conflicts).map(|(_, diag)| diag.clone()));
@@ -41,6 +43,9 @@ pub(crate) fn dry_run(request: &Request<'_>) -> Result<DryRun, Diag> {
         return Ok(found);
     }
     let records = read_records(&roots.output, &|| request.events.on(Event::Waiting))?;
+    // Sources that are out of date may contain other images than in the last build.
+    let contained = ContainedImages::recorded(&containers, &records);
+    planned.assets.retain(|asset| !is_conditional(asset) || contained.container(asset).is_none());
     let fault = |e| at_root(Code::Unreadable, &roots.output, &e);
     let out = Real::open(&roots.output).map_err(fault)?;
     let out_tree = out.walk(Some(JOURNAL)).map_err(fault)?;

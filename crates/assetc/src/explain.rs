@@ -9,6 +9,7 @@ use crate::graph::access;
 use crate::output::{JOURNAL, at_root};
 use crate::plan::{UNASKED, Versions, plan};
 use crate::runtime::read_records;
+use crate::standalone::{self, ContainedImages, is_conditional};
 use crate::tools::Tools;
 use kiln_engine::stale::{Verdict, judge};
 use kiln_engine::{
@@ -55,6 +56,7 @@ pub fn explain(
     let src = Real::open(&roots.input).map_err(fault)?;
     let src_tree = src.walk(None).map_err(fault)?;
     let planned = plan(&src_tree, resolver, tools, Versions::Unasked);
+    let containers = standalone::containers(&planned.assets);
     let mut refused = planned.conflicts.into_iter().chain(planned.unread);
     if let Some((_, diag)) = refused.find(|(path, _)| path == source) {
         // A build only warns about a skipped file; here it is the error.
@@ -94,6 +96,13 @@ pub fn explain(
         return Ok(explained);
     }
     let records = read_records(&roots.output, waiting)?;
+    let contained = ContainedImages::recorded(&containers, &records);
+    if let Some(container) = contained.container(asset).filter(|_| is_conditional(asset)) {
+        let message = format!("the image is a part of {container}, and not compiled on its own");
+        return Err(Diag::new(Code::NotASource, message)
+            .path(source)
+            .hint("set `texture.standalone: all` for the image to compile it on its own, too"));
+    }
     let out = Real::open(&roots.output).map_err(fault)?;
     let out_tree = out.walk(Some(JOURNAL)).map_err(fault)?;
     if let Some(record) = records.get(source.as_str()) {

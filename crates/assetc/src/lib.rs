@@ -76,6 +76,7 @@ mod recipes;
 mod runtime;
 pub mod schema;
 mod skipped;
+mod standalone;
 pub mod stats;
 mod texture_role;
 pub mod tools;
@@ -94,3 +95,4 @@ pub use kiln_engine::{
 };
 pub use link::MANIFEST;
 pub use runtime::{RuntimeFiles, file_format};
+pub use standalone::Duplicates;

@@ -57,6 +57,16 @@ pub(crate) trait Recipe: Sync {
         false
     }
 
+    /// Returns whether the source is an image that other sources can contain.
+    fn is_image(&self) -> bool {
+        false
+    }
+
+    /// Returns whether outputs can contain images that are sources of their own.
+    fn contains_images(&self) -> bool {
+        false
+    }
+
     /// Returns whether the source is left out, with a warning, if another one has the same output: a layered document
     /// often lies beside the image that was exported from it.
     fn yields_to_others(&self, _source: &RelPath) -> bool {

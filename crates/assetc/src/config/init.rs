@@ -10,8 +10,8 @@ use kiln_engine::{Code, Diag};
 use super::{DEFAULT_INPUT, DEFAULT_OUTPUT, FILE_NAME};
 use crate::schema::PROJECT_SCHEMA_FILE;
 
-/// The content of the starter file. Its settings are the defaults, except that 16-bit sources keep their depth; further
-/// examples are commented out.
+/// The content of the starter file. Its settings are the defaults, except that 16-bit sources keep their depth and images of
+/// models are not compiled on their own; further examples are commented out.
 pub const STARTER: &str = include_str!("starter.yml");
 
 /// The largest `.gitignore` that is searched for an entry.
@@ -110,7 +110,7 @@ fn ignore_output(file: &Path) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, Depth, Settings};
+    use crate::config::{Config, Depth, Settings, Standalone};
 
     /// Returns the starter with its examples uncommented. Prose has one space after the `#`, examples have none or more.
     fn with_examples() -> String {
@@ -133,9 +133,11 @@ mod tests {
         assert_eq!((config.input(), config.output(None), config.pack()), ("assets", "runtime", false));
         assert!(config.presets().is_empty());
         assert!(config.select_preset(None).unwrap().is_none());
-        // A new project keeps 16-bit sources, which the documented default reduces to 8 bits.
+        // A new project keeps 16-bit sources, which the documented default reduces to 8 bits, and ships images of models
+        // once.
         let mut expected = Settings::default();
         expected.texture.depth = Depth::Auto;
+        expected.texture.standalone = Standalone::Unreferenced;
         for path in ["a.png", "ui/a.png", "decals/a.png"] {
             assert_eq!(*config.resolver(None).resolve(path).settings, expected);
         }

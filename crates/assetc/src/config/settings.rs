@@ -8,7 +8,8 @@ use super::source_roles::SourceRoles;
 use super::values::{
     AlphaCutoff, BlockFormat, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth,
     DistanceField, IncludeDirs, Index, Lambda, LodCount, LutDepth, Mips, Optimize, Pixels, Precompressed,
-    Quality, RelativeError, Suffixes, Supercompress, Tangents, Target, TextureKind, Value, Variants, Wrap,
+    Quality, RelativeError, Standalone, Suffixes, Supercompress, Tangents, Target, TextureKind, Value,
+    Variants, Wrap,
 };
 use kiln_config::yaml::Scalar;
 use kiln_engine::Json;
@@ -33,6 +34,11 @@ impl Key {
     /// Returns a one-line description.
     pub fn doc(&self) -> &'static str {
         self.doc.trim()
+    }
+
+    /// Returns whether the setting selects sources: it decides whether there is a result, and never its content.
+    fn selects_sources(&self) -> bool {
+        (self.section, self.name) == ("texture", "standalone")
     }
 
     /// Returns the accepted values, each literal in backticks.
@@ -151,6 +157,8 @@ settings! {
         precompressed: Precompressed = Precompressed::Keep,
         /// An image that a model uses as colour and as data: one texture in the mode of the first use, or one per mode.
         conflict: Conflict = Conflict::First,
+        /// Images that models, materials and texture descriptions contain: compile all on their own, too, or leave those out.
+        standalone: Standalone = Standalone::All,
     }
     /// Settings of animation clips.
     animation: AnimationSettings {
@@ -201,12 +209,13 @@ settings! {
 
 impl Settings {
     /// Returns the values of these sections as text for a cache key: one `section.key=value` per line, sorted by name.
-    /// The text depends on the values only, and not on the layer, preset or rule that set them.
+    /// The text depends on the values only, and not on the layer, preset or rule that set them. Settings that select sources
+    /// are left out, so that changing them rebuilds nothing.
     pub fn canonical(&self, sections: &[&str]) -> String {
         debug_assert!(sections.iter().all(|s| SECTIONS.contains(s)), "no such section: {sections:?}");
         let mut lines: Vec<String> = KEYS
             .iter()
-            .filter(|key| sections.contains(&key.section))
+            .filter(|key| sections.contains(&key.section) && !key.selects_sources())
             .map(|key| format!("{}.{}={}\n", key.section, key.name, key.show(self)))
             .collect();
         lines.sort();

@@ -264,6 +264,13 @@ own_words! {
         /// The base level is decoded, and encoded with the settings of textures.
         Reencode = "reencode",
     }
+    /// The images that are compiled as sources of their own.
+    Standalone {
+        /// All images.
+        All = "all",
+        /// Images that no model, material or texture description contains.
+        Unreferenced = "unreferenced",
+    }
     /// The source of the tangents of a mesh.
     Tangents {
         /// Tangents of the source; missing ones are generated.

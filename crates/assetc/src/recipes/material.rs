@@ -81,6 +81,10 @@ impl Recipe for Material {
         true
     }
 
+    fn contains_images(&self) -> bool {
+        true
+    }
+
     fn weight(&self, _: &RelPath, _: &Settings, _: SourceTree<'_>) -> u64 {
         // One image at a time, of typical size.
         64 << 20

@@ -67,6 +67,10 @@ impl Recipe for Mesh {
         true
     }
 
+    fn contains_images(&self) -> bool {
+        true
+    }
+
     fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
         weigh(source, sources)
     }

@@ -37,6 +37,10 @@ impl Recipe for PackedTexture {
         true
     }
 
+    fn contains_images(&self) -> bool {
+        true
+    }
+
     fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
         let description =
             sources.fs.peek(source, ktx::HEAD).ok().and_then(|head| description::parse(&head).ok());

@@ -43,6 +43,10 @@ impl Recipe for Precompressed {
         RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
     }
 
+    fn is_image(&self) -> bool {
+        true
+    }
+
     fn yields_to_others(&self, _: &RelPath) -> bool {
         true
     }

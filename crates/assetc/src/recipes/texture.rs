@@ -47,6 +47,10 @@ impl Recipe for Texture {
         RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
     }
 
+    fn is_image(&self) -> bool {
+        true
+    }
+
     fn yields_to_others(&self, source: &RelPath) -> bool {
         suffix(source).is_some_and(|suffix| suffix.is(AUTHORING_EXTENSIONS))
     }

@@ -44,6 +44,7 @@ mod shaders;
 mod single_files;
 mod source_selection;
 mod special_files;
+mod standalone;
 mod stats;
 mod textures;
 mod watch;

@@ -3,7 +3,7 @@
 use super::inspect::source_path;
 use super::{BuildArgs, Session, depfile, dry_run, stats, timings};
 use ::assetc::config::Roots;
-use ::assetc::{AssetReport, Build, BuildReport, MANIFEST};
+use ::assetc::{AssetReport, Build, BuildReport, Duplicates, MANIFEST};
 use kiln_cli::interrupt::{self, InterruptibleEvents};
 use kiln_cli::json_events::{JsonEvents, milliseconds};
 use kiln_cli::progress::{Progress, Verbosity};
@@ -85,7 +85,11 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
         place.finish(cache, shard_duration).iter().for_each(|warning| session.report(warning));
     }
     if session.reporter.verbosity == Verbosity::Verbose {
-        let unused = [("skipped", &report.skipped), ("excluded", &report.excluded)];
+        let unused = [
+            ("skipped", &report.skipped),
+            ("excluded", &report.excluded),
+            ("not standalone", &report.contained),
+        ];
         for (word, path) in unused.iter().flat_map(|(word, paths)| paths.iter().map(move |path| (word, path)))
         {
             session.reporter.note(&format!("{word}: {path}"));
@@ -205,7 +209,7 @@ pub(super) fn summary(
         report.built(),
         report.fresh(),
         out.style.faint(&format!("({})", render::time(took))),
-        skipped(report),
+        skipped(report) + &duplicates(report),
     );
     out.line(&line);
     if let Some(refs) = report.refs.filter(|_| session.reporter.verbosity == Verbosity::Verbose) {
@@ -248,6 +252,19 @@ fn skipped(report: &BuildReport) -> String {
         listed.push(format!("{others} others"));
     }
     format!("; skipped {}: {}", render::count(report.skipped.len(), "file", "files"), listed.join(", "))
+}
+
+/// Formats the number and size of images that are compiled on their own although other sources contain them.
+fn duplicates(report: &BuildReport) -> String {
+    let Duplicates { images, bytes, .. } = report.duplicates;
+    match images {
+        0 => String::new(),
+        _ => format!(
+            "; {} of models shipped twice: {} (texture.standalone)",
+            render::count(images, "image", "images"),
+            render::size(bytes)
+        ),
+    }
 }
 
 /// The times of a build.
@@ -301,6 +318,14 @@ fn report_json(
         ("problems", session.reporter.diags_json(&report.problems)),
         ("skipped", paths(&report.skipped)),
         ("excluded", paths(&report.excluded)),
+        ("contained", paths(&report.contained)),
+        (
+            "duplicates",
+            Json::object([
+                ("images", report.duplicates.images.into()),
+                ("bytes", report.duplicates.bytes.into()),
+            ]),
+        ),
         ("assets", Json::list(report.assets.iter().map(asset))),
     ])
 }
