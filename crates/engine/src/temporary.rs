@@ -30,7 +30,7 @@ fn registry() -> MutexGuard<'static, Registry> {
 }
 
 /// Removes the temporary files and directories of this process, and lets it create no others: for a process that is about
-/// to exit while other threads still work.
+/// to exit while other threads still work. A thread that creates one blocks until the exit, so that it reports no error.
 pub fn remove_all() {
     let mut registry = registry();
     registry.is_closed = true;
@@ -60,7 +60,10 @@ impl TemporaryPath {
         // Locked while the file is created, so that none appears after `remove_all`.
         let mut registry = registry();
         if registry.is_closed {
-            return Err(io::Error::other("the process was interrupted"));
+            drop(registry);
+            loop {
+                std::thread::park();
+            }
         }
         let created = create(&path)?;
         registry.paths.insert(path.clone(), kind);
