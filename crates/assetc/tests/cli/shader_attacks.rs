@@ -113,7 +113,7 @@ fn compiler_that_misses_its_deadline_fails_its_sources_only() {
     let p = Project::new();
     // Large enough that no machine compiles it within the deadline.
     let functions: String =
-        (0..5000).map(|n| format!("fn f{n}(x: f32) -> f32 {{ return x * {n}.0 + 1.0; }}\n")).collect();
+        (0..5000).map(|n| format!("fn scale_{n}(x: f32) -> f32 {{ return x * {n}.0 + 1.0; }}\n")).collect();
     p.write("assets/a.png", test_image(4, 4, 1)).write("assets/bad.shader/compute.wgsl", functions + GOOD);
     let ran = build(&p, &[("KILN_SHADER_TIMEOUT", "0.001")]).expect(1);
     let message = "error[shader-compiler]: bad.shader/compute.wgsl: naga did not finish this source within 0.001 seconds";
