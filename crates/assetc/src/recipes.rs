@@ -13,6 +13,7 @@ pub(crate) mod packing;
 mod precompressed;
 mod shader;
 mod texture;
+mod yaml_errors;
 
 mod folder;
 mod ktx;

@@ -5,6 +5,7 @@
 //! subset are swapped and its weights inverted. Solid-colour blocks become void-extent blocks. Layout: Khronos Data
 //! Format 1.3, chapter 23.
 
+use crate::bits::Bits;
 use crate::uastc::modes::{MODES, Mode};
 use crate::uastc::partitions::{SEEDS_2, SEEDS_2_OF_3, SEEDS_3};
 use crate::uastc::unpack::{ones_every, read, solid_colour, spread_to_nibbles, with_mode};
@@ -43,7 +44,7 @@ fn transcode_mode<const M: usize>(block: &[u8; 16]) -> Option<[u8; 16]> {
         }
     }
 
-    let mut bits = Bits { value: 0, used: 0 };
+    let mut bits = Bits::default();
     bits.put(block_mode(mode), 11);
     bits.put(mode.subsets as u64 - 1, 2);
     // Direct endpoints: luminance with alpha (4), RGB (8) or RGBA (12).
@@ -98,19 +99,6 @@ fn all_weights(mode: &Mode, members: u16) -> u128 {
         taken *= 2;
     }
     u128::from(tight)
-}
-
-struct Bits {
-    value: u128,
-    used: u32,
-}
-
-impl Bits {
-    #[inline(always)]
-    fn put(&mut self, value: u64, bits: u32) {
-        self.value |= u128::from(value) << self.used;
-        self.used += bits;
-    }
 }
 
 /// Writes endpoints in ASTC's integer sequence encoding.

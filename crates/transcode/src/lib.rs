@@ -49,6 +49,7 @@ mod astc;
 mod bc1;
 mod bc4;
 pub mod bc7;
+mod bits;
 pub mod eac;
 mod error;
 pub mod etc1;

@@ -4,26 +4,8 @@
 //! endpoints by channel, P-bits, weights. Values are packed from the lowest bit up.
 
 use super::modes::{Fields, MODES, Mode, PBits};
+use crate::bits::Bits;
 use crate::uastc::unpack::ones_every;
-
-struct Bits {
-    value: u128,
-    used: u32,
-}
-
-impl Bits {
-    #[inline(always)]
-    fn put(&mut self, value: u64, bits: u32) {
-        self.value |= u128::from(value) << self.used;
-        self.used += bits;
-    }
-
-    fn take(&mut self, bits: u32) -> u64 {
-        let out = (self.value & ((1 << bits) - 1)) as u64;
-        self.value >>= bits;
-        out
-    }
-}
 
 /// Packs a block. The fields need not be canonical: the endpoints of a subset whose anchor weight has its top
 /// bit set are swapped here.
@@ -43,7 +25,7 @@ pub(crate) fn pack_mode<const M: u8>(fields: Fields) -> [u8; 16] {
 fn pack_as(number: u8, mut fields: Fields) -> [u8; 16] {
     let mode = &MODES[usize::from(number)];
     swap_endpoints(&mut fields, mode);
-    let mut bits = Bits { value: 0, used: 0 };
+    let mut bits = Bits::default();
     bits.put(1 << number, u32::from(number) + 1);
     bits.put(fields.pattern.into(), mode.pattern_bits);
     if mode.planes {
@@ -249,7 +231,7 @@ mod tests {
     #[test]
     fn fields_fill_128_bits() {
         for (number, mode) in MODES.iter().enumerate() {
-            let mut bits = Bits { value: 0, used: 0 };
+            let mut bits = Bits::default();
             bits.put(1, number as u32 + 1 + mode.pattern_bits + mode.swap_bits + 2 * u32::from(mode.planes));
             put_endpoints(&mut bits, &Fields::NONE, mode);
             put_weights(&mut bits, 0, mode.weight_bits, mode, 0);

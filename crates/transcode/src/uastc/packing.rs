@@ -4,6 +4,7 @@
 //! quints of the endpoints, their bits, weights. Values are packed from the lowest bit of the first byte up.
 
 use super::modes::{MODES, Mode, SOLID};
+use crate::bits::Bits;
 
 /// The fields of a block, before packing and after unpacking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,26 +55,12 @@ pub struct SolidHint {
     pub base: [u8; 3],
 }
 
-struct Bits {
-    value: u128,
-    used: u32,
-}
-
-impl Bits {
-    #[inline]
-    fn put(&mut self, value: u32, bits: u32) {
-        debug_assert!(bits == 32 || value >> bits == 0, "{value} does not fit {bits} bits");
-        self.value |= u128::from(value) << self.used;
-        self.used += bits;
-    }
-}
-
 /// Packs a solid-colour block.
 pub fn pack_solid(colour: [u8; 4], hint: &SolidHint) -> [u8; 16] {
     let mode = &MODES[usize::from(SOLID)];
-    let mut bits = Bits { value: 0, used: 0 };
-    bits.put(mode.code, mode.code_bits);
-    bits.put(u32::from_le_bytes(colour), 32);
+    let mut bits = Bits::default();
+    bits.put(mode.code.into(), mode.code_bits);
+    bits.put(u32::from_le_bytes(colour).into(), 32);
     bits.put(1, 1);
     bits.put(hint.table.into(), 3);
     bits.put(hint.selector.into(), 2);
@@ -92,8 +79,8 @@ pub fn pack(fields: &Fields) -> [u8; 16] {
     let mut weights = fields.weights;
     swap_endpoints(mode, fields, &mut endpoints, &mut weights);
 
-    let mut bits = Bits { value: 0, used: 0 };
-    bits.put(mode.code, mode.code_bits);
+    let mut bits = Bits::default();
+    bits.put(mode.code.into(), mode.code_bits);
     put_hints(&mut bits, mode, &fields.hints);
     bits.put(fields.pattern.into(), mode.pattern_bits());
     bits.put(if mode.selector_bits() > 0 { fields.channel.into() } else { 0 }, mode.selector_bits());
@@ -179,11 +166,11 @@ fn put_endpoints(bits: &mut Bits, mode: &Mode, endpoints: &[u8; 18]) {
     if range.radix > 1 {
         for group in indices.chunks(digits_per_group(range.radix)) {
             let digits = group.iter().rev().fold(0, |sum, index| sum * range.radix + (index >> range.bits));
-            bits.put(digits, digit_bits(range.radix, group.len()));
+            bits.put(digits.into(), digit_bits(range.radix, group.len()));
         }
     }
     for index in indices {
-        bits.put(index & ((1 << range.bits) - 1), range.bits);
+        bits.put((index & ((1 << range.bits) - 1)).into(), range.bits);
     }
 }
 

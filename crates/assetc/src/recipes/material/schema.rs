@@ -4,8 +4,9 @@
 //! without a material, and a file that mixes the form for one material with the list form.
 
 use crate::recipes::packing::description::{Description, parse_node, read_yaml};
+use crate::recipes::yaml_errors::{bad_value, unknown_key};
 use kiln_config::yaml::{self, Entry, Node, Value};
-use kiln_engine::{Code, Diag, nearest};
+use kiln_engine::{Code, Diag};
 use kiln_ir::{AlphaMode, Material, Slot, srgb};
 
 /// A material and the image references of its slots.
@@ -205,16 +206,11 @@ fn colour(node: &Node, key: &str) -> Result<[f32; 4], Diag> {
 }
 
 fn bad(node: &Node, key: &str, accepts: &str) -> Diag {
-    Diag::new(Code::MatValue, format!("{key} is {}; accepted: {accepts}", node.describe())).at(node.at)
+    bad_value(Code::MatValue, node, key, accepts)
 }
 
 fn unknown(entry: &Entry, known: &[&str]) -> Diag {
-    let hint = match nearest(&entry.key, known.iter().copied()) {
-        Some(near) => format!("did you mean '{near}'?"),
-        None => format!("known here: {}", known.join(", ")),
-    };
-    let message = format!("unknown key '{}'", yaml::excerpt(&entry.key));
-    Diag::new(Code::MatKey, message).at(entry.at).hint(hint)
+    unknown_key(Code::MatKey, entry, known)
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@
 //! Errors, each with line and column: invalid YAML, unknown keys, values of the wrong type or out of range, a channel that
 //! is given twice, and a description without an image, which has no size.
 
+use crate::recipes::yaml_errors::{bad_value, unknown_key};
 use kiln_config::yaml::{self, Entry, Node, Scalar, Value};
-use kiln_engine::{Code, Diag, nearest};
+use kiln_engine::{Code, Diag};
 use kiln_texture::Mode;
 
 /// The keys of one channel, red to alpha.
@@ -209,18 +210,11 @@ fn plain_text(node: &Node) -> Option<&str> {
 }
 
 fn bad(node: &Node, key: &str, accepts: &str) -> Diag {
-    Diag::new(Code::ChannelValue, format!("{key} is {}; accepted: {accepts}", node.describe())).at(node.at)
+    bad_value(Code::ChannelValue, node, key, accepts)
 }
 
 fn unknown(entry: &Entry, known: &[&str]) -> Diag {
-    // Keys of one letter are all near each other.
-    let near = nearest(&entry.key, known.iter().copied()).filter(|near| near.len() > 1);
-    let hint = match near {
-        Some(near) => format!("did you mean '{near}'?"),
-        None => format!("known here: {}", known.join(", ")),
-    };
-    let message = format!("unknown key '{}'", yaml::excerpt(&entry.key));
-    Diag::new(Code::ChannelKey, message).at(entry.at).hint(hint)
+    unknown_key(Code::ChannelKey, entry, known)
 }
 
 #[cfg(test)]
