@@ -2,11 +2,18 @@
 //!
 //! Blocks are decoded one after another into the texels, so that only one copy of the image is in memory. Pixels of
 //! the display window that the layer does not cover are zero.
+//!
+//! The samples of a block are read here, not through the builders of `exr`: their generic code was half of the
+//! compile time of this crate.
 
 use super::{CHANNEL_BYTES, Decoded};
 use crate::image::{admit, corrupt, decoder_message, truncated, unsupported};
+use exr::block::UncompressedBlock;
+use exr::block::reader::ChunksReader;
+use exr::error::Error;
+use exr::math::Vec2;
+use exr::meta::attribute::{SampleType, Text};
 use exr::meta::header::Header;
-use exr::prelude::*;
 use kiln_diagnostics::{Diag, Limits};
 use std::io::{Cursor, ErrorKind};
 
@@ -20,46 +27,85 @@ pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
     Some((side(number(0)?, number(2)?)?, side(number(1)?, number(3)?)?))
 }
 
-pub(super) fn import(bytes: &[u8], limits: &Limits) -> std::result::Result<Decoded, Diag> {
+pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Decoded, Diag> {
     // The stated size is checked before anything is allocated for it.
     if let Some((width, height)) = probe(bytes) {
         admit(limits, width, height, CHANNEL_BYTES)?;
     }
     let reader = exr::block::read(Cursor::new(bytes), false).map_err(diagnose)?;
-    let has =
-        |header: &Header, name: &str| header.channels.find_index_of_channel(&Text::from(name)).is_some();
-    let layer = reader
-        .headers()
-        .iter()
-        .find(|header| !header.deep && ["R", "G", "B"].iter().all(|name| has(header, name)));
-    let layer = layer.ok_or_else(|| corrupt("no layer has the channels R, G and B"))?;
+    let is_valid = |header: &Header| {
+        let has = |name: &&str| header.channels.find_index_of_channel(&Text::from(*name)).is_some();
+        !header.deep && ["R", "G", "B"].iter().all(has)
+    };
+    let index = reader.headers().iter().position(is_valid);
+    let index = index.ok_or_else(|| corrupt("no layer has the channels R, G and B"))?;
+    let layer = reader.headers()[index].clone();
     let window = layer.shared_attributes.display_window;
-    let (from, to) = (layer.own_attributes.layer_position, window.position);
-    let offset = (i64::from(from.x()) - i64::from(to.x()), i64::from(from.y()) - i64::from(to.y()));
     let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
     let (width, height) = (side(window.size.width()), side(window.size.height()));
     admit(limits, width, height, CHANNEL_BYTES)?;
 
-    let put = move |texels: &mut Vec<[f32; 4]>, at: Vec2<usize>, (r, g, b, a): (f32, f32, f32, f32)| {
-        let place = |at: usize, offset: i64, size: usize| {
-            let place = usize::try_from(i64::try_from(at).ok()?.checked_add(offset)?).ok()?;
-            (place < size).then_some(place)
-        };
-        let x = place(at.x(), offset.0, window.size.width());
-        let y = place(at.y(), offset.1, window.size.height());
-        if let (Some(x), Some(y)) = (x, y) {
-            texels[y * window.size.width() + x] = [r, g, b, a];
+    let mut texels = vec![[0.0; 4]; window.size.area()];
+    let mut blocks = reader
+        .filter_chunks(false, |_, tile, block| block.layer == index && tile.is_largest_resolution_level())
+        .map_err(diagnose)?
+        .sequential_decompressor(false);
+    while let Some(block) = blocks.decompress_next_block() {
+        let block = block.map_err(diagnose)?;
+        // The offset table of a damaged file can lead to a chunk of another layer.
+        if block.index.layer != index {
+            return Err(corrupt("the offset table refers to a chunk of another layer"));
         }
+        place(&block, &layer, &mut texels);
+    }
+    Ok((width, height, texels))
+}
+
+/// Writes the samples of a block to the texels of the display window that it covers; alpha is one if there is none.
+fn place(block: &UncompressedBlock, layer: &Header, texels: &mut [[f32; 4]]) {
+    let window = layer.shared_attributes.display_window;
+    let (from, to) = (layer.own_attributes.layer_position, window.position);
+    let (columns, rows) = (block.index.pixel_size.width(), block.index.pixel_size.height());
+    let inside = |at: usize, from: i32, to: i32, count: usize, size: usize| {
+        let start = at as i64 + i64::from(from) - i64::from(to);
+        let first = (-start).clamp(0, count as i64);
+        (start, first as usize..(size as i64 - start).clamp(first, count as i64) as usize)
     };
-    let image = read()
-        .no_deep_data()
-        .largest_resolution_level()
-        .rgba_channels(move |_, _| vec![[0.0; 4]; window.size.area()], put)
-        .first_valid_layer()
-        .all_attributes()
-        .from_chunks(reader)
-        .map_err(diagnose)?;
-    Ok((width, height, image.layer_data.channel_data.pixels))
+    let position = block.index.pixel_position;
+    let (left, columns_inside) = inside(position.x(), from.x(), to.x(), columns, window.size.width());
+    let (top, rows_inside) = inside(position.y(), from.y(), to.y(), rows, window.size.height());
+    let line_bytes = layer.channels.bytes_per_pixel * columns;
+    for row in rows_inside {
+        let Some(line) = block.data.get(row * line_bytes..(row + 1) * line_bytes) else { return };
+        let start = (top + row as i64) as usize * window.size.width();
+        let start = start + (left + columns_inside.start as i64) as usize;
+        let texels = &mut texels[start..start + columns_inside.len()];
+        texels.iter_mut().for_each(|texel| texel[3] = 1.0);
+        // A line has the samples of the first channel, then those of the second, and so on.
+        for (offset, channel) in layer.channels.channels_with_byte_offset() {
+            let component = match channel.name.as_slice() {
+                b"R" => 0,
+                b"G" => 1,
+                b"B" => 2,
+                b"A" => 3,
+                _ => continue,
+            };
+            let samples = &line[offset * columns..];
+            for (texel, column) in texels.iter_mut().zip(columns_inside.clone()) {
+                texel[component] = sample(channel.sample_type, samples, column);
+            }
+        }
+    }
+}
+
+/// Returns the sample of a column. Decoded blocks are in native byte order.
+fn sample(kind: SampleType, samples: &[u8], column: usize) -> f32 {
+    let word = |at: usize| <[u8; 4]>::try_from(&samples[at..at + 4]).unwrap_or_default();
+    match kind {
+        SampleType::F16 => half::f16::from_ne_bytes([samples[column * 2], samples[column * 2 + 1]]).to_f32(),
+        SampleType::F32 => f32::from_ne_bytes(word(column * 4)),
+        SampleType::U32 => u32::from_ne_bytes(word(column * 4)) as f32,
+    }
 }
 
 fn diagnose(error: Error) -> Diag {
@@ -76,6 +122,8 @@ fn diagnose(error: Error) -> Diag {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use exr::image::{Image, SpecificChannels};
+    use exr::prelude::WritableImage;
     use kiln_diagnostics::Code;
 
     fn encoded(width: u32, height: u32, texels: &[[f32; 4]]) -> Vec<u8> {
