@@ -94,7 +94,8 @@ pub(crate) fn image_artifact(
     let accept = |bytes: &[u8]| is_texture(bytes, colorspace(mode));
     let (artifact, mut warnings) =
         cx.shared_artifact(output, metadata, WorkKey::of(fields), accept, || {
-            let needed = needed(bytes, &extension, &limits, |image| memory_of(image, 1, false, &wanted))?;
+            let memory = |image| attempts(settings).saturating_mul(memory_of(image, 1, false, &wanted));
+            let needed = needed(bytes, &extension, &limits, memory)?;
             let _reserved = admission.reserve(needed);
             let mut imported = image::import(bytes, &extension, &limits)?;
             if mode == Mode::Color {
@@ -307,7 +308,12 @@ pub(crate) fn weigh(paths: &[&RelPath], cube: bool, settings: &Settings, sources
         .filter_map(header)
         .reduce(larger)
         .map_or(0, |largest| memory_of(largest, paths.len() as u32, cube, &memory_settings(settings)));
-    files.saturating_add(images)
+    files.saturating_add(images.saturating_mul(attempts(settings)))
+}
+
+/// Returns the number of textures that are in memory at a time: a quality target keeps its reference beside an attempt.
+fn attempts(settings: &Settings) -> u64 {
+    if settings.texture.quality.goal().is_some() { 2 } else { 1 }
 }
 
 /// Converts the settings to those of the texture encoder, for images in a mode.
