@@ -50,7 +50,7 @@ impl Encoder {
             }
             Self::Ours(quality, kept) => {
                 let view = View::tight(&image.rgba, width, height).expect("a whole image");
-                let options = kiln_uastc::bc7::Bc7Options { quality, opaque: !image.has_alpha && !kept };
+                let options = kiln_uastc::bc7::Bc7Options { quality, opaque: !image.has_alpha && !kept, rdo: None };
                 kiln_uastc::bc7::encode_rows(&view, 0..blocks_high(height), options, out);
             }
         }

@@ -78,6 +78,7 @@ pub mod schema;
 mod skipped;
 mod standalone;
 pub mod stats;
+mod texture_format;
 mod texture_role;
 pub mod tools;
 pub mod watch;

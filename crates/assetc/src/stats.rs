@@ -57,6 +57,8 @@ pub enum EncodeError {
         /// The largest angle.
         max: f64,
     },
+    /// The root mean square of the errors of an HDR texture, each relative to the brightest channel of its texel.
+    Relative(f64),
 }
 
 /// The metrics of all assets.
@@ -137,6 +139,7 @@ impl EncodeError {
                     other
                 }
             }
+            (EncodeError::Relative(a), EncodeError::Relative(b)) => EncodeError::Relative(a.max(b)),
             (EncodeError::Psnr(_), _) => self,
             _ => other,
         }

@@ -922,6 +922,25 @@ static inline int kiln_texture_level(const kiln_texture *texture, uint32_t level
     return 1;
 }
 
+/* Returns the bytes of a block, or of a texel of uncompressed formats, and its side in texels; 0 for formats that Kiln
+ * does not write. A row of blocks of a mip level has (width + side - 1) / side of them. */
+static inline uint32_t kiln_texture_block(uint32_t vk_format, uint32_t *side) {
+    *side = 4;
+    switch (vk_format) {
+    case 133: case 134: case 139: case 147: case 148: case 153: return 8; /* BC1, BC4, ETC2 RGB, EAC R11 */
+    case 0: case 137: case 138: case 141: case 143: case 144: case 145: case 146: /* UASTC, BC3, BC5, BC6H, BC7 */
+    case 151: case 152: case 155: case 157: case 158: return 16; /* ETC2 RGBA, EAC RG11, ASTC 4x4 */
+    default: break;
+    }
+    *side = 1;
+    switch (vk_format) {
+    case 70: return 2; /* R16 */
+    case 37: case 43: case 77: return 4; /* RGBA8, RG16 */
+    case 91: case 97: return 8; /* RGBA16, RGBA16F */
+    default: return 0;
+    }
+}
+
 /* Reads what an upload needs. The sizes of the mip levels are checked by `assetc check` only. */
 static inline kiln_status kiln_texture_open(const void *data, size_t size, kiln_texture *texture) {
     static const uint8_t identifier[12] = {0xab, 'K', 'T', 'X', ' ', '2', '0', 0xbb, '\r', '\n', 0x1a, '\n'};

@@ -1,8 +1,8 @@
 //! `.ktx2`: textures in the KTX 2.0 container, the subset that Kiln writes.
 //!
-//! Implements `docs/reference/formats/ktx2.md`. Reads 2D textures, arrays, cubemaps and 3D textures in UASTC, BC1, BC3,
-//! BC4, BC5, BC7, RGBA8, R16, RG16, RGBA16 or RGBA16F, with or without Zstd supercompression. Rejects other formats, and any file with a level
-//! index, descriptor, metadata or mip levels that differ from what the header implies.
+//! Implements `docs/reference/formats/ktx2.md`. Reads 2D textures, arrays, cubemaps and 3D textures in UASTC, BC1, BC3
+//! to BC7, ASTC 4x4, ETC2, EAC, RGBA8, R16, RG16, RGBA16 or RGBA16F, with or without Zstd supercompression. Rejects
+//! other formats, and any file with a level index, descriptor, metadata or mip levels that differ from what the header implies.
 
 mod dfd;
 mod kvd;

@@ -168,6 +168,8 @@ fn walk(format: u8, bytes: &[u8]) -> Result<u64, Error> {
             let texture = Ktx2View::read(bytes)?;
             let shape = texture.shape();
             let numbers = [shape.width, shape.height, shape.depth, shape.layer_count, shape.face_count];
+            sum.number(texture.payload().block_len() as u32);
+            sum.number(texture.payload().block_side());
             sum.number(texture.vk_format());
             numbers.into_iter().for_each(|number| sum.number(number));
             sum.number(texture.supercompression().scheme());

@@ -35,26 +35,12 @@ fn texture(desc: &Desc<'_>, count: u32) -> Vec<u8> {
     write(desc, &levels.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap()
 }
 
-/// The payloads that have a `VkFormat`.
-const NUMBERED: [Payload; 10] = [
-    Payload::Bc1,
-    Payload::Bc3,
-    Payload::Bc4,
-    Payload::Bc5,
-    Payload::Bc7,
-    Payload::Rgba8,
-    Payload::Rgba16F,
-    Payload::R16,
-    Payload::Rg16,
-    Payload::Rgba16,
-];
-
 fn everything() -> Vec<(Desc<'static>, u32)> {
     let mut all = vec![];
     for supercompression in [Supercompression::None, Supercompression::Zstd] {
         for transfer in [Transfer::Linear, Transfer::Srgb] {
             let uastc = Channels::ALL.map(|channels| Payload::Uastc { channels });
-            for payload in uastc.into_iter().chain(NUMBERED) {
+            for payload in uastc.into_iter().chain(Payload::NUMBERED) {
                 for (shape, count) in [
                     (Shape::flat(1, 1), 1),
                     (Shape::flat(13, 70), 7),

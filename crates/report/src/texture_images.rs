@@ -49,7 +49,7 @@ fn stand_in(view: &Ktx2View<'_>, cap: u32) -> Option<u32> {
     let shape = view.shape();
     let divisor = divisor(shape.level_dims(0), 0, cap)?;
     let level = divisor.trailing_zeros();
-    let is_mip = view.payload() != Payload::Rgba16F && shape.depth == 0;
+    let is_mip = !view.payload().is_float() && shape.depth == 0;
     (is_mip && level > 0 && level < view.level_count()).then_some(level)
 }
 
@@ -223,7 +223,13 @@ fn unpack(view: &Ktx2View<'_>, row: &[u8], width: usize, strip: &mut [[u8; 4]]) 
         }
         payload => {
             for (n, block) in row.chunks_exact(payload.block_len() as usize).enumerate() {
-                let texels = kiln_texture::decode_block(payload, block)?;
+                let texels = match payload.is_float() {
+                    false => kiln_texture::decode_block(payload, block)?,
+                    true => kiln_texture::decode_hdr_block(payload, block)?.map(|[r, g, b, _]| {
+                        let byte = |bits: u16| HALF_TO_BYTE.1[usize::from(bits)];
+                        [byte(r), byte(g), byte(b), u8::MAX]
+                    }),
+                };
                 let x = n * 4;
                 let inside = (width - x).min(4);
                 for (line, texels) in strip.chunks_exact_mut(width).zip(texels.chunks_exact(4)) {

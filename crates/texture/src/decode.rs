@@ -1,13 +1,15 @@
-//! Decodes the mip levels of a texture to texels: inflates supercompression and decodes UASTC, BC1, BC3, BC4, BC5
-//! and BC7 blocks.
+//! Decodes the mip levels of a texture to texels: inflates supercompression and decodes blocks of every format.
 //!
 //! Rejects mip levels that are larger than a limit before it allocates, frames that do not have the declared size, and
 //! blocks of a reserved mode.
 
+use kiln_block_encoders::{astc, bc6h, eac, etc2};
 use kiln_format::ktx2::{Ktx2View, Payload, Supercompression};
 use kiln_uastc::bc;
 use rayon::prelude::*;
 use std::io::Read;
+
+use crate::half::HALF_ONE;
 
 /// The texels of an image, row by row from the top left.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +109,7 @@ pub fn decode_level(
 ) -> Result<Vec<DecodedImage>, DecodeError> {
     let [width, height, _] = view.level(level).ok_or(DecodeError::NoLevel)?.dims;
     let payload = view.payload();
-    let deep = [Payload::R16, Payload::Rg16, Payload::Rgba16, Payload::Rgba16F].contains(&payload);
+    let deep = payload.is_float() || [Payload::R16, Payload::Rg16, Payload::Rgba16].contains(&payload);
     let texel = if deep { 8 } else { 4 };
     let needed =
         view.shape().level_texels(level).and_then(|texels| texels.checked_mul(texel)).unwrap_or(u64::MAX);
@@ -130,7 +132,14 @@ pub fn decode_level(
             Payload::R16 => DecodedTexels::Rgba16(sixteen_bit(bytes, 1)),
             Payload::Rg16 => DecodedTexels::Rgba16(sixteen_bit(bytes, 2)),
             Payload::Rgba16 => DecodedTexels::Rgba16(sixteen_bit(bytes, 4)),
-            payload => DecodedTexels::Rgba8(blocks(payload, bytes, width, height)?),
+            payload @ (Payload::Bc6h | Payload::Bc6hSigned) => {
+                let decode = |block: &[u8]| decode_hdr_block(payload, block);
+                DecodedTexels::Rgba16F(blocks(payload, bytes, width, height, decode)?)
+            }
+            payload => {
+                let decode = |block: &[u8]| decode_block(payload, block);
+                DecodedTexels::Rgba8(blocks(payload, bytes, width, height, decode)?)
+            }
         };
         Ok(DecodedImage { width, height, texels })
     };
@@ -151,7 +160,7 @@ fn sixteen_bit(bytes: &[u8], channels: usize) -> Vec<[u16; 4]> {
 }
 
 /// Decodes a block of 4×4 texels to RGBA, row by row; one channel becomes grey. Returns `None` if the mode of the block is
-/// reserved, the bytes are not one block, or the format has no blocks.
+/// reserved, the bytes are not one block, or the format has no blocks or is HDR.
 pub fn decode_block(payload: Payload, block: &[u8]) -> Option<[[u8; 4]; 16]> {
     let (eight, sixteen) = (block.try_into().ok(), block.try_into().ok());
     Some(match payload {
@@ -161,18 +170,58 @@ pub fn decode_block(payload: Payload, block: &[u8]) -> Option<[[u8; 4]; 16]> {
         Payload::Bc3 => bc::decode_bc3(sixteen?),
         Payload::Bc4 => bc::decode_bc4(eight?).map(|red| [red, red, red, u8::MAX]),
         Payload::Bc5 => bc::decode_bc5(sixteen?).map(|[red, green]| [red, green, 0, u8::MAX]),
+        Payload::Astc4x4 => astc::decode(sixteen?),
+        Payload::Etc2Rgb => etc2::decode(eight?).map(|[r, g, b]| [r, g, b, u8::MAX]),
+        Payload::Etc2Rgba => {
+            let [alpha, colour] = halves(sixteen?);
+            let (alpha, colour) = (eac::decode_alpha(alpha), etc2::decode(colour));
+            std::array::from_fn(|i| [colour[i][0], colour[i][1], colour[i][2], alpha[i]])
+        }
+        Payload::EacR11 => eac::decode_r11(eight?).map(eleven_to_eight).map(|red| [red, red, red, u8::MAX]),
+        Payload::EacRg11 => {
+            let [red, green] = halves(sixteen?).map(|half| eac::decode_r11(half).map(eleven_to_eight));
+            std::array::from_fn(|i| [red[i], green[i], 0, u8::MAX])
+        }
         _ => return None,
     })
 }
 
+fn halves(block: &[u8; 16]) -> [&[u8; 8]; 2] {
+    let halves = block.as_chunks().0;
+    [&halves[0], &halves[1]]
+}
+
+/// Rounds a value of 11 bits to 8.
+fn eleven_to_eight(value: u16) -> u8 {
+    ((u32::from(value) * 255 + 1023) / 2047) as u8
+}
+
+/// Decodes a BC6H block of 4×4 texels to the bits of half floats, RGBA with alpha 1.0, row by row. Returns `None` if the
+/// bytes are not one block or the format is another.
+pub fn decode_hdr_block(payload: Payload, block: &[u8]) -> Option<[[u16; 4]; 16]> {
+    let signed = match payload {
+        Payload::Bc6h => false,
+        Payload::Bc6hSigned => true,
+        _ => return None,
+    };
+    let one = u16::from_le_bytes(HALF_ONE);
+    Some(bc6h::decode(block.try_into().ok()?, signed).map(|[r, g, b]| [r, g, b, one]))
+}
+
 /// Decodes an image of 4×4 blocks, one row of blocks per task.
-fn blocks(payload: Payload, bytes: &[u8], width: u32, height: u32) -> Result<Vec<[u8; 4]>, DecodeError> {
+fn blocks<T: Copy + Default + Send>(
+    payload: Payload,
+    bytes: &[u8],
+    width: u32,
+    height: u32,
+    decode: impl Fn(&[u8]) -> Option<[T; 16]> + Sync,
+) -> Result<Vec<T>, DecodeError> {
     let (width, block_len) = (width as usize, payload.block_len() as usize);
-    let mut texels = vec![[0; 4]; width * height as usize];
+    let mut texels = vec![T::default(); width * height as usize];
     let rows = bytes.par_chunks_exact(width.div_ceil(4) * block_len);
     texels.par_chunks_mut(width * 4).zip(rows).try_for_each(|(strip, row)| {
         for (block, x) in row.chunks_exact(block_len).zip((0..width).step_by(4)) {
-            let decoded = decode_block(payload, block).ok_or(DecodeError::Block)?;
+            let decoded = decode(block).ok_or(DecodeError::Block)?;
             let inside = (width - x).min(4);
             for (line, texels) in strip.chunks_exact_mut(width).zip(decoded.chunks_exact(4)) {
                 line[x..x + inside].copy_from_slice(&texels[..inside]);

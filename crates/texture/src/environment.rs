@@ -13,9 +13,9 @@ use kiln_ir::HdrImage;
 use rayon::prelude::*;
 
 use crate::filter_mode::Texel;
-use crate::hdr::{half_texels, shrink};
+use crate::hdr::{bc6h_blocks, half_texels, hdr_payload, shrink};
 use crate::mips::{Mips, level_size};
-use crate::{Encoded, Error, Payload, check, cube, supercompress};
+use crate::{Encoded, Error, Quality, check, cube, supercompress};
 
 /// Options of an environment map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub struct EnvironmentSettings {
     pub mips: Mips,
     /// The maximum side of a face in texels.
     pub max_size: Option<u32>,
+    /// Encodes BC6H blocks with this effort; `None` stores RGBA16F.
+    pub bc6h: Option<Quality>,
     /// Compresses every mip level with Zstandard.
     pub zstd: bool,
     /// The instant at which encoding is cancelled. The result does not depend on it.
@@ -64,22 +66,25 @@ pub fn encode_environment(
     let wanted = settings.mips.levels(side, side);
     let levels: Vec<Vec<u8>> = if settings.specular {
         let last = full.saturating_sub(LAST_SIDE.ilog2()).max(1);
-        let specular =
-            |level| check(settings.deadline).map(|()| prefiltered_specular(&chain, level, last).bytes());
+        let specular = |level| {
+            check(settings.deadline).map(|()| prefiltered_specular(&chain, level, last).bytes(settings))
+        };
         (0..wanted.min(last)).map(specular).collect::<Result<_, _>>()?
     } else {
-        chain[..wanted as usize].iter().map(Cube::bytes).collect()
+        chain[..wanted as usize].iter().map(|cube| cube.bytes(settings)).collect()
     };
     let irradiance = settings
         .irradiance
-        .then(|| encoded(IRRADIANCE_SIDE, vec![diffuse_irradiance(&chain).bytes()], settings));
+        .then(|| encoded(IRRADIANCE_SIDE, vec![diffuse_irradiance(&chain).bytes(settings)], settings));
     drop(chain);
     Ok((encoded(side, levels, settings)?, irradiance.transpose()?))
 }
 
 fn encoded(side: u32, levels: Vec<Vec<u8>>, settings: &EnvironmentSettings) -> Result<Encoded, Error> {
     let zstd = settings.zstd;
-    let (levels, texels) = (supercompress::levels(levels, zstd, settings.deadline)?, Payload::Rgba16F);
+    let levels = supercompress::levels(levels, zstd, settings.deadline)?;
+    // Negative radiance was clamped.
+    let texels = hdr_payload(settings.bc6h, false);
     Ok(Encoded {
         width: side,
         height: side,
@@ -151,8 +156,13 @@ impl Cube {
         Cube { side, texels: (0..6).flat_map(shrink).collect() }
     }
 
-    fn bytes(&self) -> Vec<u8> {
-        half_texels(&self.texels)
+    fn bytes(&self, settings: &EnvironmentSettings) -> Vec<u8> {
+        match settings.bc6h {
+            None => half_texels(&self.texels),
+            Some(quality) => {
+                (0..6).flat_map(|face| bc6h_blocks(self.face(face), self.side, false, quality)).collect()
+            }
+        }
     }
 
     /// Returns the direction of the centre of a texel.

@@ -1,34 +1,46 @@
-//! HDR images: RGBA16F textures with box-filtered mips.
+//! HDR images: RGBA16F or BC6H textures with box-filtered mips.
 //!
 //! A filter with negative lobes would put dark rings around a sun. So each texel of a mip level is the
 //! average of the area it covers (a box filter), and the mean of the image is the same at every level.
 
 use std::time::Instant;
 
+use kiln_block_encoders::bc6h;
 use kiln_ir::HdrImage;
 use rayon::prelude::*;
 
 use crate::filter_mode::Texel;
 use crate::half::half4;
 use crate::mips::{self, Mips};
-use crate::{Encoded, Error, Payload, check, supercompress};
+use crate::{Encoded, Error, Payload, Quality, check, effort, supercompress};
 
-/// Encodes an HDR image as a linear RGBA16F 2D texture.
+/// Options of an HDR texture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HdrSettings {
+    /// The number of mip levels.
+    pub mips: Mips,
+    /// The longest side of the base level in texels; a larger image is downscaled.
+    pub max_size: Option<u32>,
+    /// Encodes BC6H blocks with this effort, without alpha; `None` stores RGBA16F.
+    pub bc6h: Option<Quality>,
+    /// Compresses every mip level with Zstandard.
+    pub zstd: bool,
+    /// The instant at which encoding is cancelled. The result does not depend on it.
+    pub deadline: Option<Instant>,
+}
+
+/// Encodes an HDR image as a linear 2D texture. BC6H blocks are signed if a texel has a negative channel.
 ///
 /// # Errors
 ///
 /// [`Error::Deadline`] if the deadline passes, [`Error::Zstd`] if memory runs out.
-pub fn encode_hdr(
-    image: HdrImage,
-    mips: Mips,
-    max_size: Option<u32>,
-    zstd: bool,
-    deadline: Option<Instant>,
-) -> Result<Encoded, Error> {
+pub fn encode_hdr(image: HdrImage, settings: &HdrSettings) -> Result<Encoded, Error> {
+    let HdrSettings { mips, max_size, bc6h, zstd, deadline } = *settings;
     let mut size = (image.width(), image.height());
     let (width, height) = mips::fit(size.0, size.1, max_size);
     let count = mips.levels(width, height);
     let mut texels = image.into_texels();
+    let signed = bc6h.is_some() && texels.par_iter().any(|[r, g, b, _]| r.min(*g).min(*b) < 0.0);
     if size != (width, height) {
         texels = shrink(&texels, size, (width, height));
         size = (width, height);
@@ -38,13 +50,46 @@ pub fn encode_hdr(
         check(deadline)?;
         let next = mips::level_size(width, height, level);
         let smaller = if level < count { shrink(&texels, size, next) } else { Vec::new() };
-        levels.push(into_half_texels(texels));
+        levels.push(match bc6h {
+            Some(quality) => bc6h_blocks(&texels, size.0, signed, quality),
+            None => into_half_texels(texels),
+        });
         (texels, size) = (smaller, next);
     }
     let levels = supercompress::levels(levels, zstd, deadline)?;
-    let texels = Payload::Rgba16F;
+    let texels = hdr_payload(bc6h, signed);
     Ok(Encoded { width, height, depth: 0, layers: 0, faces: 1, srgb: false, texels, zstd, levels })
 }
+
+/// Returns the texel format of HDR textures.
+pub(crate) const fn hdr_payload(bc6h: Option<Quality>, signed: bool) -> Payload {
+    match (bc6h, signed) {
+        (None, _) => Payload::Rgba16F,
+        (Some(_), false) => Payload::Bc6h,
+        (Some(_), true) => Payload::Bc6hSigned,
+    }
+}
+
+/// Encodes an image of this width as BC6H, one row of blocks per task. Texels repeat past the edges.
+pub(crate) fn bc6h_blocks(texels: &[Texel], width: u32, signed: bool, quality: Quality) -> Vec<u8> {
+    let width = width as usize;
+    let (wide, height) = (width.div_ceil(4), texels.len() / width);
+    let mut out = vec![0; wide * height.div_ceil(4) * BC6H_BYTES];
+    out.par_chunks_mut(wide * BC6H_BYTES).enumerate().for_each(|(y, row)| {
+        for (x, out) in row.as_chunks_mut::<BC6H_BYTES>().0.iter_mut().enumerate() {
+            let block = std::array::from_fn(|i| {
+                let (x, y) = ((4 * x + i % 4).min(width - 1), (4 * y + i / 4).min(height - 1));
+                let [r, g, b, _] = half4(&texels[y * width + x]).map(u16::from_le_bytes);
+                [r, g, b]
+            });
+            *out = bc6h::encode(&block, signed, effort(quality));
+        }
+    });
+    out
+}
+
+/// Bytes of a BC6H block.
+const BC6H_BYTES: usize = 16;
 
 /// The number of texels that are converted to half floats before their memory is freed.
 const CHUNK_TEXELS: usize = 1 << 20;
@@ -116,6 +161,9 @@ fn spans(from: u32, to: u32) -> Vec<Vec<(usize, f64)>> {
 mod tests {
     use super::*;
 
+    const PLAIN: HdrSettings =
+        HdrSettings { mips: Mips::Full, max_size: None, bc6h: None, zstd: false, deadline: None };
+
     fn hdr_image(width: u32, height: u32, value: impl Fn(u32) -> f32) -> HdrImage {
         let texel = |i| [value(i), 2.0 * value(i), 0.0, 1.0];
         HdrImage::new(width, height, (0..width * height).map(texel).collect()).unwrap()
@@ -145,14 +193,40 @@ mod tests {
 
     #[test]
     fn levels_are_stored_as_half_floats() {
-        let encoded = encode_hdr(hdr_image(4, 2, |i| i as f32), Mips::Full, None, false, None).unwrap();
+        let encoded = encode_hdr(hdr_image(4, 2, |i| i as f32), &PLAIN).unwrap();
         assert_eq!((encoded.width, encoded.height, encoded.texels), (4, 2, Payload::Rgba16F));
         assert_eq!(encoded.levels.iter().map(|l| l.bytes.len()).collect::<Vec<_>>(), [64, 16, 8]);
         // 5.0, 10.0, 0.0 and 1.0 in binary16.
         assert_eq!(encoded.levels[0].bytes[40..48], [0x00, 0x45, 0x00, 0x49, 0, 0, 0x00, 0x3c]);
         // The mean of 0 to 7 is 3.5.
         assert_eq!(encoded.levels[2].bytes[..2], [0x00, 0x43]);
-        let small = encode_hdr(hdr_image(4, 2, |i| i as f32), Mips::None, Some(2), true, None).unwrap();
+        let small = HdrSettings { mips: Mips::None, max_size: Some(2), zstd: true, ..PLAIN };
+        let small = encode_hdr(hdr_image(4, 2, |i| i as f32), &small).unwrap();
         assert_eq!((small.width, small.height, small.levels.len(), small.zstd), (2, 1, 1, true));
+    }
+
+    #[test]
+    fn bc6h_levels_are_close_to_half_floats() {
+        let smooth = |i: u32| 0.5 + (i % 13) as f32 / 40.0 + (i / 13) as f32 / 70.0;
+        for (sign, payload) in [(1.0, Payload::Bc6h), (-1.0, Payload::Bc6hSigned)] {
+            let settings = HdrSettings { bc6h: Some(Quality::Default), ..PLAIN };
+            let blocks = encode_hdr(hdr_image(13, 11, |i| sign * smooth(i)), &settings).unwrap();
+            let halves = encode_hdr(hdr_image(13, 11, |i| sign * smooth(i)), &PLAIN).unwrap();
+            assert_eq!((blocks.texels, blocks.levels.len()), (payload, halves.levels.len()));
+            for (level, (blocks, halves)) in blocks.levels.iter().zip(&halves.levels).enumerate() {
+                let (width, height) = ((13usize >> level).max(1), (11usize >> level).max(1));
+                assert_eq!(blocks.bytes.len(), width.div_ceil(4) * height.div_ceil(4) * 16);
+                for (n, texel) in halves.bytes.as_chunks::<8>().0.iter().enumerate() {
+                    let (x, y) = (n % width, n / width);
+                    let at = (y / 4 * width.div_ceil(4) + x / 4) * 16;
+                    let mut decoded = [0.0; 48];
+                    let signed = payload == Payload::Bc6hSigned;
+                    bcdec_rs::bc6h_float(&blocks.bytes[at..at + 16], &mut decoded, 12, signed);
+                    let red = f32::from(::half::f16::from_le_bytes([texel[0], texel[1]]));
+                    let found = decoded[(y % 4 * 4 + x % 4) * 3];
+                    assert!((found - red).abs() < 0.02 * red.abs(), "level {level}: {found}, not {red}");
+                }
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Image ─ fit to max_size ─┬─ level 0 ────────────────┬─ round ─ swizzle ─ UASTC ─┬─ Zstd ─ Encoded
-//!                          └─ filter ─ level 1 ─ … ───┘           (or BC7, or raw)┘
+//!                          └─ filter ─ level 1 ─ … ───┘           (or BCn, …, raw)┘
 //! ```
 //!
 //! # Concepts
@@ -10,8 +10,8 @@
 //! * A **mip chain** is filtered level by level with a Mitchell–Netravali kernel. [`Mode`] selects the
 //!   filter: sRGB colour is filtered in linear light and weighted by alpha, normals are renormalised, all other
 //!   channels are filtered independently.
-//! * **Block compression** encodes 4×4 texels in 16 bytes: UASTC LDR, which transcodes to the formats of any
-//!   GPU, or BC7 ([`BlockFormat`]). RDO ([`Settings::rdo`]) trades quality for a smaller supercompressed size.
+//! * **Block compression** encodes 4×4 texels in 8 or 16 bytes: UASTC LDR, which transcodes to the formats of any
+//!   GPU, or a format of some GPUs ([`BlockFormat`]). RDO ([`Settings::rdo`]) trades quality for a smaller supercompressed size.
 //! * **Supercompression** stores every mip level as a Zstandard frame, as KTX2 does.
 //! * **Alpha coverage** ([`Settings::alpha_coverage`]) keeps the share of texels that pass an alpha test
 //!   constant over the mip chain.
@@ -42,6 +42,7 @@ mod decode;
 mod encode;
 mod environment;
 mod filter_mode;
+mod goal;
 mod half;
 mod hdr;
 mod high_precision;
@@ -60,7 +61,7 @@ use std::time::Instant;
 
 use kiln_ir::{Image, Lut};
 
-use encode::Target;
+use encode::{Blocks, Target};
 use filter_mode::FilterMode;
 use plane::{ClampedPlane, Plane};
 use swizzle::Swizzle;
@@ -68,9 +69,12 @@ use wrapped_plane::WrappedPlane;
 
 pub use channel_map::{ChannelMap, flip_green};
 pub use channel_packing::{ChannelPlane, PackedChannel, pack_channels};
-pub use decode::{DecodeError, DecodedImage, DecodedTexels, decode_block, decode_level, inflate_level};
+pub use decode::{
+    DecodeError, DecodedImage, DecodedTexels, decode_block, decode_hdr_block, decode_level, inflate_level,
+};
 pub use environment::{EnvironmentSettings, encode_environment};
-pub use hdr::encode_hdr;
+pub use goal::{Goal, Reached, reach};
+pub use hdr::{HdrSettings, encode_hdr};
 pub use high_precision::{FloatLevel, levels_16, levels_f32};
 pub use kiln_format::ktx2::{Channels, Payload};
 pub use kiln_uastc::Quality;
@@ -106,8 +110,8 @@ pub struct Settings {
     pub max_size: Option<u32>,
     /// The effort of the block encoder.
     pub quality: Quality,
-    /// The RDO lambda of the UASTC encoder: larger values compress better and look worse. `None` disables
-    /// RDO.
+    /// The RDO lambda of the UASTC and BC7 encoders: larger values compress better and look worse. `None` disables
+    /// RDO. Applies to UASTC, ASTC and BC7; other formats ignore it.
     pub rdo: Option<f32>,
     /// Compresses every mip level with Zstandard.
     pub zstd: bool,
@@ -141,14 +145,29 @@ impl Default for Settings {
     }
 }
 
-/// A block-compressed texture format with 4×4 texels in 16 bytes.
+/// A block-compressed texture format with 4×4 texels in 8 or 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockFormat {
     /// UASTC LDR 4×4, which transcodes to the block formats of any GPU.
     #[default]
     Uastc,
-    /// BC7, which desktop GPUs support. RDO is not available.
+    /// BC7, which desktop GPUs support.
     Bc7,
+    /// ASTC 4×4, which mobile GPUs support: UASTC, transcoded without loss.
+    Astc4x4,
+    /// BC1: colour and one bit of alpha in 8 bytes.
+    Bc1,
+    /// BC3: colour and alpha.
+    Bc3,
+    /// BC4: the red channel in 8 bytes.
+    Bc4,
+    /// BC5: the red and the green channel.
+    Bc5,
+    /// BC6H: HDR images only, see [`encode_hdr`].
+    Bc6h,
+    /// ETC2 for colour, in 8 bytes if it is opaque, otherwise with EAC alpha; EAC RG11 for normal maps and R11 for
+    /// greyscale.
+    Etc2,
 }
 
 /// A mip level as it is stored.
@@ -205,8 +224,8 @@ pub enum Error {
         /// The width and height of the face.
         found: (u32, u32),
     },
-    /// RDO was requested for BC7 blocks.
-    Rdo,
+    /// BC6H was requested for an image that is not HDR.
+    NotHdr,
     /// Zstandard failed, which happens only when memory runs out.
     Zstd,
     /// The deadline of the settings has passed.
@@ -232,7 +251,7 @@ impl std::fmt::Display for Error {
             Error::NotSquare { found: (w, h) } => {
                 write!(f, "a cubemap face must be square, but this one is {w}x{h}")
             }
-            Error::Rdo => write!(f, "RDO is not available for BC7 blocks"),
+            Error::NotHdr => write!(f, "BC6H holds HDR images, and this image has 8 or 16 bits per channel"),
             Error::Zstd => write!(f, "Zstandard ran out of memory"),
             Error::Deadline => write!(f, "the deadline passed before the texture was encoded"),
         }
@@ -245,7 +264,7 @@ impl std::error::Error for Error {}
 ///
 /// # Errors
 ///
-/// [`Error::Rdo`] if RDO is requested for BC7, [`Error::Deadline`] if the deadline passes, [`Error::Zstd`] if
+/// [`Error::NotHdr`] if the format is BC6H, [`Error::Deadline`] if the deadline passes, [`Error::Zstd`] if
 /// memory runs out.
 pub fn encode_2d(image: Image, mode: Mode, settings: &Settings) -> Result<Encoded, Error> {
     encode_layers(vec![vec![image]], mode, settings)
@@ -376,13 +395,7 @@ fn encode_layers(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Re
         layers: 0,
         faces: 1,
         srgb: mode == Mode::Color,
-        texels: match target {
-            Target::Uastc(..) => {
-                Payload::Uastc { channels: if alpha { Channels::Rgba } else { Channels::Rgb } }
-            }
-            Target::Bc7(..) => Payload::Bc7,
-            Target::Raw => Payload::Rgba8,
-        },
+        texels: target.payload(alpha),
         zstd: settings.zstd,
         levels: supercompress::levels(levels, settings.zstd, settings.deadline)?,
     })
@@ -462,12 +475,35 @@ fn target(mode: Mode, settings: &Settings, opaque: bool) -> Result<Target, Error
         Mode::Grayscale => Swizzle::R001,
     };
     let Settings { quality, rdo, .. } = *settings;
-    match (settings.format, rdo) {
-        (BlockFormat::Uastc, rdo) => Ok(Target::Uastc(swizzle, kiln_uastc::Options { quality, rdo })),
-        (BlockFormat::Bc7, None) => {
-            let opaque = opaque || swizzle != Swizzle::Rgba;
-            Ok(Target::Bc7(swizzle, kiln_uastc::bc7::Bc7Options { quality, opaque }))
+    let opaque = opaque || swizzle != Swizzle::Rgba;
+    let blocks = match settings.format {
+        BlockFormat::Uastc => return Ok(Target::Uastc(swizzle, kiln_uastc::Options { quality, rdo })),
+        BlockFormat::Astc4x4 => return Ok(Target::Astc(swizzle, kiln_uastc::Options { quality, rdo })),
+        BlockFormat::Bc7 => {
+            // Nothing samples the alpha of the other swizzles; that of a colour stays exactly opaque.
+            let opaque = swizzle != Swizzle::Rgba;
+            return Ok(Target::Bc7(swizzle, kiln_uastc::bc7::Bc7Options { quality, opaque, rdo }));
         }
-        (BlockFormat::Bc7, Some(_)) => Err(Error::Rdo),
+        BlockFormat::Bc6h => return Err(Error::NotHdr),
+        BlockFormat::Bc1 => Blocks::Bc1,
+        BlockFormat::Bc3 => Blocks::Bc3,
+        BlockFormat::Bc4 => Blocks::Bc4,
+        BlockFormat::Bc5 => Blocks::Bc5,
+        BlockFormat::Etc2 => match swizzle {
+            Swizzle::Rg01 => Blocks::EacRg11,
+            Swizzle::R001 => Blocks::EacR11,
+            Swizzle::Rgba if opaque => Blocks::Etc2Rgb,
+            Swizzle::Rgba => Blocks::Etc2Rgba,
+        },
+    };
+    Ok(Target::Blocks(swizzle, blocks, effort(quality)))
+}
+
+/// Returns the effort of the portable block encoders.
+pub(crate) const fn effort(quality: Quality) -> kiln_block_encoders::Effort {
+    match quality {
+        Quality::Fast => kiln_block_encoders::Effort::Fast,
+        Quality::Default => kiln_block_encoders::Effort::Default,
+        Quality::High => kiln_block_encoders::Effort::High,
     }
 }

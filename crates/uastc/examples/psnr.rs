@@ -22,7 +22,7 @@ fn main() {
     for quality in [Quality::Fast, Quality::Default, Quality::High] {
         encode_rows(&view, 0..blocks_high(SIDE), &Options { quality, rdo: None }, &mut blocks);
         println!("UASTC {quality:?}: {:.2} dB", psnr(&pixels, &blocks, kiln_uastc::decode_block));
-        let options = bc7::Bc7Options { quality, opaque: true };
+        let options = bc7::Bc7Options { quality, opaque: true, rdo: None };
         bc7::encode_rows(&view, 0..blocks_high(SIDE), options, &mut blocks);
         println!("BC7 {quality:?}: {:.2} dB", psnr(&pixels, &blocks, bc7::decode_block));
     }

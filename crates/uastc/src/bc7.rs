@@ -22,6 +22,7 @@ mod block;
 mod effort;
 mod fit;
 mod grid;
+mod rdo;
 mod search;
 mod solid;
 mod stages;
@@ -33,6 +34,7 @@ pub use kiln_transcode::bc7::decode_block;
 use crate::batch::GROUP;
 use crate::block::Class;
 use crate::lanes::{Lanes, Path, Task};
+use crate::rdo::Window;
 use crate::view::{View, blocks_high, blocks_wide};
 use crate::{BLOCK_BYTES, Quality};
 use block::Block;
@@ -40,18 +42,29 @@ use effort::Effort;
 use std::ops::Range;
 
 /// Options of the BC7 encoder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bc7Options {
     /// The effort of the search.
     pub quality: Quality,
     /// The image is opaque and its alpha is ignored: it may decode to 254, which leaves the colours more
     /// freedom. Otherwise an opaque block stays opaque. Blocks that are not opaque always keep their alpha.
     pub opaque: bool,
+    /// The RDO lambda, as in [`Options::rdo`](crate::Options::rdo). With RDO a block depends on the previous blocks: see
+    /// [`strip_rows`].
+    pub rdo: Option<f32>,
+}
+
+/// Returns the number of block rows for one call of [`encode_rows`] if an image is divided into strips, as
+/// [`strip_rows`](crate::strip_rows) of UASTC does.
+#[must_use]
+pub const fn strip_rows(width: u32, options: &Bc7Options) -> u32 {
+    if options.rdo.is_some() { crate::encode::rdo_strip_rows(width) } else { 1 }
 }
 
 /// Encodes one block of RGBA texels in raster order.
 ///
-/// [`encode_rows`] is several times as fast for many blocks and gives the same bytes.
+/// [`encode_rows`] is several times as fast for many blocks and gives the same bytes, except with RDO, which needs more
+/// than one block.
 #[must_use]
 pub fn encode_block(texels: &[[u8; 4]; 16], options: Bc7Options) -> [u8; BLOCK_BYTES] {
     let mut out = [0; BLOCK_BYTES];
@@ -78,6 +91,9 @@ pub fn encode_rows_on(
 ) {
     let wide = blocks_wide(view.width());
     let rows = block_rows.start..block_rows.end.min(blocks_high(view.height()));
+    if let Some(lambda) = options.rdo.filter(|lambda| *lambda > 0.0) {
+        return encode_with_rdo(path, view, rows, options, lambda, out);
+    }
     let mut places = rows.flat_map(|y| (0..wide).map(move |x| (x, y)));
     let mut blocks = [Block::EMPTY; GROUP];
     for out in out.chunks_mut(GROUP * BLOCK_BYTES) {
@@ -90,6 +106,49 @@ pub fn encode_rows_on(
             return;
         }
         encode(path, &mut blocks[..count], options, out);
+    }
+}
+
+/// Encodes rows with RDO: the bands that they are in are encoded from their start, and only the rows are written.
+fn encode_with_rdo(
+    path: Path,
+    view: &View<'_>,
+    rows: Range<u32>,
+    options: Bc7Options,
+    lambda: f32,
+    out: &mut [u8],
+) {
+    let wide = blocks_wide(view.width());
+    let band = strip_rows(view.width(), &options);
+    let first = rows.start - rows.start % band;
+    let mut window = Window::<modes::Fields>::new(lambda);
+    let mut blocks = [Block::EMPTY; GROUP];
+    let mut bytes = [[0; BLOCK_BYTES]; GROUP];
+    let mut out = out.as_chunks_mut::<BLOCK_BYTES>().0.iter_mut();
+    let mut places = (first..rows.end.max(first)).flat_map(|y| (0..wide).map(move |x| (x, y)));
+    loop {
+        let mut at = [(0, 0); GROUP];
+        let mut count = 0;
+        for (x, y) in places.by_ref().take(GROUP) {
+            blocks[count].restart(view.block(x, y));
+            at[count] = (x, y);
+            count += 1;
+        }
+        if count == 0 {
+            return;
+        }
+        encode(path, &mut blocks[..count], options, bytes.as_flattened_mut());
+        for i in 0..count {
+            let (x, y) = at[i];
+            if x == 0 && y % band == 0 {
+                window.restart();
+            }
+            let chosen = window.choose(&blocks[i].texels, bytes[i]);
+            if y >= rows.start {
+                let Some(place) = out.next() else { return };
+                *place = chosen;
+            }
+        }
     }
 }
 

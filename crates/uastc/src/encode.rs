@@ -5,7 +5,7 @@ use crate::block::{Block, Class};
 use crate::effort::Effort;
 use crate::hints;
 use crate::lanes::{Lanes, Path, Task};
-use crate::packing::{pack, pack_solid};
+use crate::packing::{Fields, pack, pack_solid};
 use crate::rdo::{Window, band_rows};
 use crate::search::search;
 use crate::view::{View, blocks_high, blocks_wide};
@@ -42,7 +42,7 @@ pub fn encode_rows_on(
 ) {
     let wide = blocks_wide(view.width());
     let rows = block_rows.start..block_rows.end.min(blocks_high(view.height()));
-    let mut window = options.rdo.filter(|lambda| *lambda > 0.0).map(Window::new);
+    let mut window = options.rdo.filter(|lambda| *lambda > 0.0).map(Window::<Fields>::new);
     // With RDO a block depends on the previous blocks of its band: these are encoded too, but not written.
     let band = band_rows(wide);
     let first = if window.is_some() { rows.start - rows.start % band } else { rows.start };
@@ -78,7 +78,12 @@ pub fn encode_rows_on(
 /// Strips that begin at multiples of this encode no block twice. Without RDO any height does.
 #[must_use]
 pub fn strip_rows(width: u32, options: &Options) -> u32 {
-    if options.rdo.is_some() { band_rows(blocks_wide(width)) } else { 1 }
+    if options.rdo.is_some() { rdo_strip_rows(width) } else { 1 }
+}
+
+/// Returns the number of block rows for one call if RDO is on.
+pub(crate) const fn rdo_strip_rows(width: u32) -> u32 {
+    band_rows(blocks_wide(width))
 }
 
 /// Encodes blocks one after the other and returns the predicted squared error of each, to verify that the

@@ -7,11 +7,38 @@
 //! about two levels in the root mean square at λ = 1.
 //!
 //! Blocks are compared within bands of rows that begin at fixed rows, so that the result does not depend on
-//! the division of an image into strips.
+//! the division of an image into strips. The window is that of both formats: [`Repeated`] is what they differ in.
 
 use crate::decode::{interpolate, texels, unpack, weight_64ths};
 use crate::modes::{MODES, Mode, SOLID};
 use crate::packing::{Fields, is_second_plane, pack};
+
+/// The error of every weight index for every texel (and plane, in dual-plane modes) with a block's endpoints.
+pub(crate) type WeightErrors = [[u32; 32]; 32];
+
+/// The fields of a block whose weights can be replaced by those of another.
+pub(crate) trait Repeated: Copy {
+    /// An opaque block never becomes a copy of one that is not.
+    const KEEPS_OPAQUE: bool;
+
+    /// Decodes a block of the encoder: its texels, and its fields if weights can be replaced.
+    fn describe(bytes: &[u8; 16]) -> ([[u8; 4]; 16], Option<Self>);
+
+    /// Returns true if the weights of the other block have the same meaning and bits.
+    fn has_weights_of(&self, other: &Self) -> bool;
+
+    /// Returns the number of whole bytes at the end of a block that hold weights only.
+    fn weight_bytes(&self) -> u32;
+
+    /// Returns the errors of all weights with the endpoints of this block.
+    fn weight_errors(&self, source: &[[u8; 4]; 16]) -> WeightErrors;
+
+    /// Returns the error of the weights of this block.
+    fn error(&self, errors: &WeightErrors) -> u32;
+
+    /// Packs this block with the weights of another.
+    fn with_weights(&self, other: &Self) -> [u8; 16];
+}
 
 /// The number of previous blocks in the window.
 const WINDOW_BLOCKS: usize = 256;
@@ -34,22 +61,22 @@ pub(crate) const fn band_rows(blocks_wide: u32) -> u32 {
 
 /// A block of the window.
 #[derive(Clone, Copy)]
-struct WindowBlock {
+struct WindowBlock<F> {
     bytes: [u8; 16],
     texels: [[u8; 4]; 16],
-    fields: Option<Fields>,
+    fields: Option<F>,
 }
 
 /// The window of previous blocks.
-pub(crate) struct Window {
-    past: [WindowBlock; WINDOW_BLOCKS],
+pub(crate) struct Window<F> {
+    past: [WindowBlock<F>; WINDOW_BLOCKS],
     count: usize,
     /// The offset of the block that the previous block was copied from, zero if it was not.
     offset: usize,
     lambda: f32,
 }
 
-impl Window {
+impl<F: Repeated> Window<F> {
     /// Returns an empty window.
     pub(crate) const fn new(lambda: f32) -> Self {
         let none = WindowBlock { bytes: [0; 16], texels: [[0; 4]; 16], fields: None };
@@ -68,8 +95,12 @@ impl Window {
         let mut best = distance(&source, &this.texels) as f32 + self.lambda * LITERAL * 16.0;
         let mut offset = 0;
         let original = this;
+        let opaque = F::KEEPS_OPAQUE && is_opaque(&source);
         for back in 1..=self.count.min(WINDOW_BLOCKS) {
             let past = &self.past[(self.count - back) % WINDOW_BLOCKS];
+            if opaque && !is_opaque(&past.texels) {
+                continue;
+            }
             let bits = if back == self.offset { CONTINUED_MATCH } else { MATCH };
             let cost = self.lambda * bits + distance(&source, &past.texels) as f32;
             if cost < best {
@@ -77,8 +108,8 @@ impl Window {
             }
         }
         let borrowed = original.fields.and_then(|fields| self.borrow_weights(&source, &fields, best));
-        if let Some(fields) = borrowed {
-            (offset, this) = (0, describe(pack(&fields)));
+        if let Some(bytes) = borrowed {
+            (offset, this) = (0, describe(bytes));
         }
         self.offset = offset;
         self.past[self.count % WINDOW_BLOCKS] = this;
@@ -87,43 +118,74 @@ impl Window {
     }
 
     /// Returns the block with the weights of an earlier one, if that costs less than `best`.
-    fn borrow_weights(&self, source: &[[u8; 4]; 16], fields: &Fields, best: f32) -> Option<Fields> {
-        let mode = &MODES[usize::from(fields.mode)];
-        let planes = mode.planes;
-        let bytes = weight_bytes(mode) as f32;
+    fn borrow_weights(&self, source: &[[u8; 4]; 16], fields: &F, best: f32) -> Option<[u8; 16]> {
+        let bytes = fields.weight_bytes() as f32;
         let rate = self.lambda * ((16.0 - bytes) * LITERAL + MATCH);
         if rate >= best {
             return None;
         }
-        let errors = weight_errors(source, mode, fields);
+        let errors = fields.weight_errors(source);
         let (mut best, mut found) = (best, None);
         for back in 1..=self.count.min(WINDOW_BLOCKS) {
             let Some(past) = &self.past[(self.count - back) % WINDOW_BLOCKS].fields else { continue };
-            if (past.mode, past.pattern, past.channel) != (fields.mode, fields.pattern, fields.channel) {
+            if !fields.has_weights_of(past) {
                 continue;
             }
-            let mut error = 0;
-            for (i, &weight) in past.weights[..16 * planes].iter().enumerate() {
-                error += errors[i][usize::from(weight)];
-            }
-            let cost = rate + error as f32;
+            let cost = rate + past.error(&errors) as f32;
             if cost < best {
-                (best, found) = (cost, Some(past.weights));
+                (best, found) = (cost, Some(past));
             }
         }
-        found.map(|weights| Fields { weights, ..*fields })
+        found.map(|past| fields.with_weights(past))
     }
 }
 
-fn describe(bytes: [u8; 16]) -> WindowBlock {
-    // Blocks of the encoder itself: their modes and patterns exist.
-    let mode = Mode::of_first_byte(bytes[0]).unwrap_or(SOLID);
-    if mode == SOLID {
-        let texels = crate::decode_block(&bytes).unwrap_or([[0; 4]; 16]);
-        return WindowBlock { bytes, texels, fields: None };
+fn describe<F: Repeated>(bytes: [u8; 16]) -> WindowBlock<F> {
+    let (texels, fields) = F::describe(&bytes);
+    WindowBlock { bytes, texels, fields }
+}
+
+impl Repeated for Fields {
+    const KEEPS_OPAQUE: bool = false;
+
+    fn describe(bytes: &[u8; 16]) -> ([[u8; 4]; 16], Option<Self>) {
+        // Blocks of the encoder itself: their modes and patterns exist.
+        let mode = Mode::of_first_byte(bytes[0]).unwrap_or(SOLID);
+        if mode == SOLID {
+            return (crate::decode_block(bytes).unwrap_or([[0; 4]; 16]), None);
+        }
+        let fields = unpack(mode, bytes);
+        (fields.as_ref().map_or([[0; 4]; 16], texels), fields)
     }
-    let fields = unpack(mode, &bytes);
-    WindowBlock { bytes, texels: fields.as_ref().map_or([[0; 4]; 16], texels), fields }
+
+    fn has_weights_of(&self, other: &Self) -> bool {
+        (self.mode, self.pattern, self.channel) == (other.mode, other.pattern, other.channel)
+    }
+
+    fn weight_bytes(&self) -> u32 {
+        weight_bytes(&MODES[usize::from(self.mode)])
+    }
+
+    fn weight_errors(&self, source: &[[u8; 4]; 16]) -> WeightErrors {
+        weight_errors(source, &MODES[usize::from(self.mode)], self)
+    }
+
+    fn error(&self, errors: &WeightErrors) -> u32 {
+        let planes = MODES[usize::from(self.mode)].planes;
+        let mut error = 0;
+        for (i, &weight) in self.weights[..16 * planes].iter().enumerate() {
+            error += errors[i][usize::from(weight)];
+        }
+        error
+    }
+
+    fn with_weights(&self, other: &Self) -> [u8; 16] {
+        pack(&Fields { weights: other.weights, ..*self })
+    }
+}
+
+fn is_opaque(texels: &[[u8; 4]; 16]) -> bool {
+    texels.iter().fold(u8::MAX, |all, texel| all & texel[3]) == u8::MAX
 }
 
 fn distance(a: &[[u8; 4]; 16], b: &[[u8; 4]; 16]) -> u32 {
@@ -144,7 +206,7 @@ const fn weight_bytes(mode: &Mode) -> u32 {
 
 /// Returns the error of every weight index for every texel (and plane, in dual-plane modes) with a block's
 /// endpoints.
-fn weight_errors(source: &[[u8; 4]; 16], mode: &Mode, fields: &Fields) -> [[u32; 32]; 32] {
+fn weight_errors(source: &[[u8; 4]; 16], mode: &Mode, fields: &Fields) -> WeightErrors {
     let mut errors = [[0; 32]; 32];
     let partition = mode.partition(fields.pattern);
     for (i, texel) in source.iter().enumerate() {

@@ -45,7 +45,12 @@ impl<'a> View<'a> {
 
     /// Returns the sixteen texels of a block as little-endian words. The last texels repeat past the right
     /// and bottom edges.
-    pub(crate) fn block(&self, block_x: u32, block_y: u32) -> [u32; 16] {
+    ///
+    /// # Panics
+    ///
+    /// If the block is outside the image.
+    #[must_use]
+    pub fn block(&self, block_x: u32, block_y: u32) -> [u32; 16] {
         let (x, y) = (block_x as usize * 4, block_y as usize * 4);
         let (width, height) = (self.width as usize, self.height as usize);
         let mut out = [0; 16];

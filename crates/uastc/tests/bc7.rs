@@ -11,7 +11,9 @@ use kinds::{KINDS, Random, Texels, block};
 const QUALITIES: [Quality; 3] = [Quality::Fast, Quality::Default, Quality::High];
 
 fn every_option() -> impl Iterator<Item = Bc7Options> {
-    QUALITIES.into_iter().flat_map(|quality| [false, true].map(|opaque| Bc7Options { quality, opaque }))
+    QUALITIES
+        .into_iter()
+        .flat_map(|quality| [false, true].map(|opaque| Bc7Options { quality, opaque, rdo: None }))
 }
 
 fn corpus(count: usize, seed: u64) -> Vec<Texels> {
@@ -89,7 +91,7 @@ fn errors_are_bounded_by_ispc_errors() {
         let opaque = blocks.iter().all(is_opaque);
         let channels = if opaque { 3 } else { 4 };
         for ((quality, rival), behind) in QUALITIES.into_iter().zip(rival).zip(behind) {
-            let coded = encode(&blocks, Bc7Options { quality, opaque });
+            let coded = encode(&blocks, Bc7Options { quality, opaque, rdo: None });
             let error = |(texels, coded)| u64::from(error(texels, &theirs(coded), channels));
             let ours: u64 = blocks.iter().zip(&coded).map(error).sum();
             let most = if behind.contains(&kind) { rival * 7 / 5 + 100 } else { rival };
@@ -209,17 +211,19 @@ fn bytes_do_not_depend_on_strips_or_stride() {
     let packed: Vec<u8> = rgba.chunks(stride).flat_map(|row| &row[..width as usize * 4]).copied().collect();
     let view = View::new(&rgba, width, height, stride).expect("the bytes suffice");
     let tight = View::tight(&packed, width, height).expect("the bytes suffice");
-    let options = Bc7Options::default();
-    let mut whole = vec![0; encoded_len(width, height).expect("small")];
-    encode_rows(&tight, 0..blocks_high(height), options, &mut whole);
-    for rows in [1, 2, 3, 7, 16, 100] {
-        let mut out = vec![0; whole.len()];
-        let row_bytes = blocks_wide(width) as usize * BLOCK_BYTES;
-        for (i, out) in out.chunks_mut(rows * row_bytes).enumerate() {
-            let first = (i * rows) as u32;
-            encode_rows(&view, first..first + rows as u32, options, out);
+    for rdo in [None, Some(1.0)] {
+        let options = Bc7Options { rdo, ..Bc7Options::default() };
+        let mut whole = vec![0; encoded_len(width, height).expect("small")];
+        encode_rows(&tight, 0..blocks_high(height), options, &mut whole);
+        for rows in [1, 2, 3, 7, 16, 100] {
+            let mut out = vec![0; whole.len()];
+            let row_bytes = blocks_wide(width) as usize * BLOCK_BYTES;
+            for (i, out) in out.chunks_mut(rows * row_bytes).enumerate() {
+                let first = (i * rows) as u32;
+                encode_rows(&view, first..first + rows as u32, options, out);
+            }
+            assert!(out == whole, "strips of {rows} rows, rdo {rdo:?}");
         }
-        assert!(out == whole, "strips of {rows} rows");
     }
 }
 

@@ -43,7 +43,10 @@ impl Gpu {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
         let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()))?;
         let descriptor = wgpu::DeviceDescriptor {
-            required_features: adapter.features() & wgpu::Features::TEXTURE_COMPRESSION_BC,
+            required_features: adapter.features()
+                & (wgpu::Features::TEXTURE_COMPRESSION_BC
+                    | wgpu::Features::TEXTURE_COMPRESSION_ETC2
+                    | wgpu::Features::TEXTURE_COMPRESSION_ASTC),
             ..Default::default()
         };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))?;
@@ -83,8 +86,7 @@ impl Gpu {
     }
 
     pub(crate) fn upload(&self, file: &[u8]) -> Result<wgpu::TextureView, Box<dyn Error>> {
-        let has_bc7 = self.device.features().contains(wgpu::Features::TEXTURE_COMPRESSION_BC);
-        Ok(upload(&self.device, &self.queue, &texture::ready(file, has_bc7)?))
+        Ok(upload(&self.device, &self.queue, &texture::ready(file, self.device.features())?))
     }
 
     pub(crate) fn camera(&self, matrix: &[f32; 16]) -> wgpu::BindGroup {

@@ -6,10 +6,10 @@
 
 use super::source_roles::SourceRoles;
 use super::values::{
-    AlphaCutoff, BlockFormat, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth,
-    DistanceField, IncludeDirs, Index, Lambda, LodCount, LutDepth, Mips, Optimize, Pixels, Precompressed,
-    Quality, RelativeError, Standalone, Suffixes, Supercompress, Tangents, Target, TextureKind, Value,
-    Variants, Wrap,
+    AlphaCutoff, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth, DistanceField, GpuTarget,
+    IncludeDirs, Index, Lambda, LodCount, LutDepth, Mips, Optimize, Pixels, Precompressed, Quality,
+    QualitySetting, RelativeError, Standalone, Suffixes, Supercompress, Tangents, Target, TexelFormat,
+    TextureKind, Value, Variants, Wrap,
 };
 use kiln_config::yaml::Scalar;
 use kiln_engine::Json;
@@ -139,17 +139,19 @@ settings! {
         depth: Depth = Depth::Eight,
         /// Block-compress textures; `false` writes uncompressed `R8G8B8A8` with lossless Zstd, pixel-exact.
         compress: bool = true,
-        /// Block format: `uastc` is transcoded at load time for every GPU, `bc7` is used directly by desktop GPUs.
-        format: BlockFormat = BlockFormat::Uastc,
+        /// GPUs to build for: `universal` is UASTC, `desktop` BC7, BC5, BC4 and BC6H by the kind of the image, `mobile` ASTC 4x4.
+        target: GpuTarget = GpuTarget::Universal,
+        /// Texel format of all kinds of images, in place of that of `target`; `raw` is uncompressed.
+        format: TexelFormat = TexelFormat::Auto,
         /// Mip chain: the full chain, the base level alone, or this many mip levels.
         mips: Mips = Mips::Full,
         /// Downscale images, with their aspect ratio, until neither side is longer than this; `false` keeps the size.
         max_size: Option<Pixels> = None,
-        /// Search effort of the block encoder.
-        quality: Quality = Quality::Default,
+        /// Search effort of the block encoder, or a target for each texture: a PSNR, or for normal maps a mean angle.
+        quality: QualitySetting = QualitySetting::Effort(Quality::Default),
         /// Supercompression of the mip levels; `none` stores them as the GPU reads them.
         supercompress: Supercompress = Supercompress::Zstd,
-        /// RDO lambda: the weight of compressed size against error; `0` disables rate-distortion optimisation.
+        /// RDO lambda of UASTC, ASTC and BC7: the weight of compressed size against error; `0` disables rate-distortion optimisation.
         rdo: Lambda = Lambda::OFF,
         /// Preserve the alpha coverage of cutout textures in the mip chain, at this alpha cutoff.
         alpha_coverage: Option<AlphaCutoff> = None,
@@ -299,7 +301,7 @@ mod tests {
              texture.conflict=first\n\
              texture.depth=8\n\
              texture.flip_green=false\n\
-             texture.format=uastc\n\
+             texture.format=auto\n\
              texture.kind=auto\n\
              texture.max_size=false\n\
              texture.mips=true\n\
@@ -309,6 +311,7 @@ mod tests {
              texture.suffixes=standard\n\
              texture.supercompress=zstd\n\
              texture.swizzle=rgba\n\
+             texture.target=universal\n\
              texture.wrap=clamp\n"
         );
     }

@@ -4,13 +4,15 @@
 //! of cache keys, so two spellings of one value (`mips: false`, `mips: 1`) have the same text.
 
 mod numbers;
+mod quality;
 mod shader_matrix;
 
 pub use self::numbers::{AlphaCutoff, Bounded, Index, Lambda, LodCount, Pixels, RelativeError};
+pub use self::quality::QualitySetting;
 pub(crate) use self::shader_matrix::is_variant_name;
 pub use self::shader_matrix::{IncludeDirs, Variant, Variants};
 pub use kiln_shader::Target;
-pub use kiln_texture::{BlockFormat, ChannelMap, LutDepth, Mips, Quality, Wrap};
+pub use kiln_texture::{ChannelMap, LutDepth, Mips, Quality, Wrap};
 
 use std::collections::BTreeMap;
 
@@ -196,7 +198,6 @@ macro_rules! words {
 
 // Enumerations of other crates.
 words! {
-    BlockFormat { Uastc = "uastc", Bc7 = "bc7", }
     Quality { Fast = "fast", Default = "default", High = "high", }
     Wrap { Clamp = "clamp", Repeat = "repeat", Mirror = "mirror", }
     LutDepth { Unorm8 = "unorm8", Float16 = "float16", }
@@ -227,6 +228,40 @@ own_words! {
         Zstd = "zstd",
         /// No supercompression: levels are stored as the GPU reads them.
         None = "none",
+    }
+    /// The texel format of a texture.
+    TexelFormat {
+        /// The format of the target.
+        Auto = "auto",
+        /// UASTC LDR 4×4, transcoded at load time.
+        Uastc = "uastc",
+        /// ASTC 4×4.
+        Astc4x4 = "astc-4x4",
+        /// BC1.
+        Bc1 = "bc1",
+        /// BC3.
+        Bc3 = "bc3",
+        /// BC4.
+        Bc4 = "bc4",
+        /// BC5.
+        Bc5 = "bc5",
+        /// BC6H.
+        Bc6h = "bc6h",
+        /// BC7.
+        Bc7 = "bc7",
+        /// ETC2 and EAC.
+        Etc2 = "etc2",
+        /// Uncompressed texels.
+        Raw = "raw",
+    }
+    /// The GPUs that textures are built for.
+    GpuTarget {
+        /// All GPUs: textures are transcoded at load time.
+        Universal = "universal",
+        /// Desktop GPUs and consoles.
+        Desktop = "desktop",
+        /// Mobile GPUs.
+        Mobile = "mobile",
     }
     /// The content of an image, which selects its texture mode.
     TextureKind {
@@ -396,7 +431,22 @@ mod tests {
         check::<Tangents>(&[("keep", "keep"), ("generate", "generate"), ("auto", "auto")], &["true"]);
         check::<Conflict>(&[("first", "first"), ("split", "split")], &["false"]);
         check::<Cubic>(&[("degrade", "degrade"), ("resample", "resample")], &["linear"]);
-        check::<Quality>(&[("fast", "fast"), ("default", "default"), ("high", "high")], &["Fast", ""]);
+        check::<QualitySetting>(
+            &[
+                ("fast", "fast"),
+                ("default", "default"),
+                ("high", "high"),
+                ("psnr=42", "psnr=42"),
+                ("psnr=42.50", "psnr=42.5"),
+                ("angle=1.5", "angle=1.5"),
+            ],
+            &[
+                "Fast", "", "psnr", "psnr=", "psnr=0", "psnr=nan", "psnr=999", "angle=-1", "angle=91",
+                "size=3",
+            ],
+        );
+        check::<TexelFormat>(&[("auto", "auto"), ("astc-4x4", "astc-4x4"), ("raw", "raw")], &["bc2", "BC7"]);
+        check::<GpuTarget>(&[("universal", "universal"), ("desktop", "desktop")], &["pc", "false"]);
         check::<ChannelMap>(
             &[("rgba", "rgba"), ("rrr1", "rrr1"), ("0011", "0011")],
             &["rgb", "RGBA", "true", ""],

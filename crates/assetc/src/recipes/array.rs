@@ -7,6 +7,7 @@ use super::ktx::{self, colorspace, texture_settings};
 use crate::artifact::FileArtifact;
 use crate::config::Settings;
 use crate::recipe::{Recipe, Suffix, suffix};
+use crate::texture_format::check_alpha;
 use crate::texture_role::mode_of;
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Diag, RelPath, SourceTree};
@@ -74,16 +75,19 @@ impl Recipe for Array {
         let layers = folder::read(cx, false, settings, faces::layers)?;
         faces::layer_size(&folder::sizes(&layers))?;
         let mut wanted =
-            kiln_texture::Settings { deadline: cx.inputs.deadline(), ..texture_settings(settings) };
+            kiln_texture::Settings { deadline: cx.inputs.deadline(), ..texture_settings(settings, self.0)? };
         let mut images = Vec::with_capacity(layers.len());
-        let mut reduced = None;
+        let (mut reduced, mut lost) = (None, None);
         for (name, image) in layers {
             let image = ktx::rearranged(image, self.0, settings, true);
             reduced = reduced
                 .or_else(|| ktx::choose_depth(&image, self.0, settings, &mut wanted).map(|w| (name, w)));
+            lost = lost.or_else(|| {
+                check_alpha(&image, wanted.compress.then_some(wanted.format), self.0).map(|w| (name, w))
+            });
             images.push(image);
         }
-        if let Some((name, warning)) = reduced {
+        for (name, warning) in reduced.into_iter().chain(lost) {
             cx.warn(warning.at(name));
         }
         let encoded = kiln_texture::encode_array(images, self.0, &wanted);

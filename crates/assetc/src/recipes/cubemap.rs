@@ -59,7 +59,10 @@ impl Recipe for Cubemap {
         let images: Vec<Image> = faces.into_iter().map(|(_, image)| image).collect();
         let images =
             images.try_into().map_err(|_| Diag::new(Code::CubemapFaceMissing, "a cubemap has six faces"))?;
-        let wanted = kiln_texture::Settings { deadline: cx.inputs.deadline(), ..texture_settings(settings) };
+        let wanted = kiln_texture::Settings {
+            deadline: cx.inputs.deadline(),
+            ..texture_settings(settings, Mode::Color)?
+        };
         let encoded = kiln_texture::encode_cube(images, Mode::Color, &wanted);
         Ok(vec![ktx::artifact(cx, self.output(cx.source()), encoded)?])
     }

@@ -1,6 +1,6 @@
 //! Folders of images that are one source: the faces of a cubemap, the layers of an array.
 
-use super::ktx::{self, texture_settings, weigh};
+use super::ktx::{self, memory_settings, weigh};
 use crate::config::Settings;
 use crate::recipe::suffix;
 use kiln_engine::MemoryBudget;
@@ -35,7 +35,7 @@ pub(crate) fn read<'a, I: Into<Vec<usize>>>(
             let Header { width, height, channel_bytes } = header;
             decoded =
                 u64::from(width).saturating_mul(height.into()).saturating_mul(4 * u64::from(channel_bytes));
-            ktx::memory_of(header, picked.len() as u32, cube, &texture_settings(settings))
+            ktx::memory_of(header, picked.len() as u32, cube, &memory_settings(settings))
         };
         ktx::needed(&bytes, extension, cx.inputs.limits(), memory)?;
         budget.charge(decoded, format_args!("the texels of {} images", picked.len()))?;

@@ -1,16 +1,17 @@
-//! HDR images: `*.hdr` and `*.exr` to an RGBA16F `.ktx2`; environment maps, `*.env.hdr` and `*.env.exr`, to a cubemap
+//! HDR images: `*.hdr` and `*.exr` to an RGBA16F or BC6H `.ktx2`; environment maps, `*.env.hdr` and `*.env.exr`, to a cubemap
 //! `.env.ktx2` and, if requested, to a cubemap of diffuse irradiance, `.irr.ktx2`.
 
-use super::ktx::{self, HEAD, texture_settings};
+use super::ktx::{self, HEAD, memory_settings};
 use crate::artifact::FileArtifact;
 use crate::config::{self, Settings, Supercompress};
 use crate::recipe::{Recipe, Suffix, suffix};
+use crate::texture_format::{check_hdr_alpha, hdr_format};
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_format::hman::Colorspace;
 use kiln_import::hdr::{self, HDR_EXTENSIONS};
 use kiln_ir::HdrImage;
-use kiln_texture::EnvironmentSettings;
+use kiln_texture::{EnvironmentSettings, HdrSettings};
 
 /// The recipe for an HDR image.
 pub(crate) struct HdrTexture;
@@ -59,9 +60,14 @@ impl Recipe for HdrTexture {
         _: &Tools,
     ) -> Result<Vec<FileArtifact>, Diag> {
         let map = read(cx, memory_of)?;
-        let kiln_texture::Settings { mips, max_size, .. } = texture_settings(settings);
+        let kiln_texture::Settings { mips, max_size, .. } = memory_settings(settings);
         let zstd = settings.texture.supercompress == Supercompress::Zstd;
-        let encoded = kiln_texture::encode_hdr(map, mips, max_size, zstd, cx.inputs.deadline());
+        let bc6h = hdr_format(&settings.texture);
+        if let Some(warning) = bc6h.and_then(|_| check_hdr_alpha(&map)) {
+            cx.warn(warning);
+        }
+        let wanted = HdrSettings { mips, max_size, bc6h, zstd, deadline: cx.inputs.deadline() };
+        let encoded = kiln_texture::encode_hdr(map, &wanted);
         Ok(vec![ktx::artifact(cx, self.output(cx.source()), encoded)?])
     }
 }
@@ -116,7 +122,7 @@ impl Recipe for Environment {
             return Err(Diag::new(Code::EnvironmentShape, message)
                 .hint("export the image as an equirectangular panorama, or remove .env from its name"));
         }
-        let kiln_texture::Settings { mips, max_size, .. } = texture_settings(settings);
+        let kiln_texture::Settings { mips, max_size, .. } = memory_settings(settings);
         let zstd = settings.texture.supercompress == Supercompress::Zstd;
         let wanted = &settings.environment;
         let (cube, diffuse) = kiln_texture::encode_environment(
@@ -127,6 +133,7 @@ impl Recipe for Environment {
                 irradiance: wanted.irradiance,
                 mips,
                 max_size,
+                bc6h: hdr_format(&settings.texture),
                 zstd,
                 deadline: cx.inputs.deadline(),
             },

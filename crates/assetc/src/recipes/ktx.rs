@@ -2,18 +2,19 @@
 
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::cache_check::is_texture;
-use crate::config::{self, ChannelMap, Depth, Settings};
+use crate::config::{self, ChannelMap, Depth, Settings, TexelFormat};
 use crate::recipe::suffix;
+use crate::texture_format::{block_format, check_alpha};
 use crate::texture_role::check_texels;
 use kiln_engine::{ActionContext, Code, Diag, Hash, Limits, RelPath, SharedResult, SourceTree, WorkKey};
 use kiln_format::hman::Colorspace;
 use kiln_format::ktx2::{self, Desc, Shape, Supercompression};
 use kiln_import::image::{self, Header};
 use kiln_ir::{Image, ImageSource, Texels};
-use kiln_texture::{Encoded, Mode, Sources, flip_green};
+use kiln_texture::{Encoded, Goal, Mode, Reached, Sources, flip_green};
 
 /// The version of the texture pipeline, from pixels to bytes; raised when the bytes of a texture change.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
 /// The value of `KTXwriter`, without a program version: a release alone must not change the bytes.
 const WRITER: &str = "Kiln assetc";
@@ -87,12 +88,14 @@ pub(crate) fn image_artifact(
         &[(is_source && settings.texture.swizzle != ChannelMap::default()).into()],
     ];
     let (limits, admission) = (*cx.inputs.limits(), cx.inputs.admission());
-    let wanted = kiln_texture::Settings { deadline: cx.inputs.deadline(), ..texture_settings(settings) };
+    let wanted =
+        kiln_texture::Settings { deadline: cx.inputs.deadline(), ..texture_settings(settings, mode)? };
     let metadata = FileMetadata::texture(output, colorspace(mode));
     let accept = |bytes: &[u8]| is_texture(bytes, colorspace(mode));
     let (artifact, mut warnings) =
         cx.shared_artifact(output, metadata, WorkKey::of(fields), accept, || {
-            let needed = needed(bytes, &extension, &limits, |image| memory_of(image, 1, false, &wanted))?;
+            let memory = |image| attempts(settings).saturating_mul(memory_of(image, 1, false, &wanted));
+            let needed = needed(bytes, &extension, &limits, memory)?;
             let _reserved = admission.reserve(needed);
             let mut imported = image::import(bytes, &extension, &limits)?;
             if mode == Mode::Color {
@@ -108,7 +111,7 @@ pub(crate) fn image_artifact(
     Ok((artifact, warnings))
 }
 
-/// Encodes an image whose channels are in place as a KTX2 file; adds the warning about its depth.
+/// Encodes an image whose channels are in place as a KTX2 file; adds the warnings about its depth, alpha and quality.
 pub(crate) fn encode_image(
     image: Image,
     mode: Mode,
@@ -119,8 +122,34 @@ pub(crate) fn encode_image(
 ) -> Result<Vec<u8>, Diag> {
     let image = rearranged(image, mode, settings, false);
     warnings.extend(choose_depth(&image, mode, settings, &mut wanted));
+    warnings.extend(check_alpha(&image, wanted.compress.then_some(wanted.format), mode));
+    if let Some(goal) = settings.texture.quality.goal() {
+        let reached =
+            kiln_texture::reach(goal, &image, mode, &wanted).map_err(|error| failed(error, limits))?;
+        if let Some(reached) = reached {
+            (wanted.quality, wanted.rdo) = (reached.quality, reached.rdo);
+            warnings.extend(missed(goal, &reached));
+        }
+    }
     let encoded = kiln_texture::encode_2d(image, mode, &wanted).map_err(|error| failed(error, limits))?;
     lay_out(&encoded)
+}
+
+/// Returns the warning about a target that a texture does not reach.
+fn missed(goal: Goal, reached: &Reached) -> Option<Diag> {
+    let message = match goal {
+        Goal::Psnr(wanted) => {
+            format!("the texture reaches {:.2} dB, and texture.quality asks for {wanted} dB", reached.value)
+        }
+        Goal::Angle(wanted) => format!(
+            "the texture reaches a mean angle of {:.2} degrees, and texture.quality asks for {wanted} degrees",
+            reached.value
+        ),
+    };
+    (!reached.is_met).then(|| {
+        Diag::new(Code::TextureQuality, message)
+            .hint("lower the target in a rule, or set texture.format to a more precise format")
+    })
 }
 
 /// Returns the image with `texture.swizzle`, if it is a source of its own, and with `texture.flip_green`, if it is a normal
@@ -143,7 +172,7 @@ pub(crate) fn choose_depth(
         Depth::Sixteen => true,
         Depth::Auto => is_deep,
     };
-    wanted.sixteen_bit = asked && !settings.texture.compress && mode != Mode::Color;
+    wanted.sixteen_bit = asked && !wanted.compress && mode != Mode::Color;
     if !is_deep || wanted.sixteen_bit {
         return None;
     }
@@ -152,7 +181,7 @@ pub(crate) fn choose_depth(
             "colour textures",
             "set texture.kind to linear or grayscale if the image holds data, with texture.depth: auto and texture.compress: false",
         )
-    } else if settings.texture.compress {
+    } else if wanted.compress {
         (
             "block-compressed textures",
             "set texture.depth to auto and texture.compress to false to keep 16 bits",
@@ -212,7 +241,6 @@ pub(crate) fn nameless() -> Diag {
 pub(crate) fn failed(error: kiln_texture::Error, limits: &Limits) -> Diag {
     let diag = Diag::new(Code::Texture, error.to_string());
     match error {
-        kiln_texture::Error::Rdo => diag.hint("set texture.rdo to 0, or texture.format to uastc"),
         kiln_texture::Error::Deadline => limits.out_of_time(),
         _ => diag,
     }
@@ -279,26 +307,49 @@ pub(crate) fn weigh(paths: &[&RelPath], cube: bool, settings: &Settings, sources
         .iter()
         .filter_map(header)
         .reduce(larger)
-        .map_or(0, |largest| memory_of(largest, paths.len() as u32, cube, &texture_settings(settings)));
-    files.saturating_add(images)
+        .map_or(0, |largest| memory_of(largest, paths.len() as u32, cube, &memory_settings(settings)));
+    files.saturating_add(images.saturating_mul(attempts(settings)))
 }
 
-/// Converts the settings to those of the texture encoder.
-pub(crate) fn texture_settings(settings: &Settings) -> kiln_texture::Settings {
+/// Returns the number of textures that are in memory at a time: a quality target keeps its reference beside an attempt.
+fn attempts(settings: &Settings) -> u64 {
+    if settings.texture.quality.goal().is_some() { 2 } else { 1 }
+}
+
+/// Converts the settings to those of the texture encoder, for images in a mode.
+///
+/// # Errors
+///
+/// `texture-format` if `texture.format` cannot hold such an image.
+pub(crate) fn texture_settings(settings: &Settings, mode: Mode) -> Result<kiln_texture::Settings, Diag> {
+    let format = block_format(&settings.texture, mode)?;
+    let common = memory_settings(settings);
+    let compress = format.is_some();
+    Ok(kiln_texture::Settings {
+        compress,
+        format: format.unwrap_or_default(),
+        // Uncompressed texels are always supercompressed: otherwise the pixel-exact path would be too large.
+        zstd: !compress || common.zstd,
+        ..common
+    })
+}
+
+/// Converts the settings that do not depend on the texture mode; for an estimate of memory they are all.
+pub(crate) fn memory_settings(settings: &Settings) -> kiln_texture::Settings {
     let texture = &settings.texture;
+    let compress = texture.compress && texture.format != TexelFormat::Raw;
     kiln_texture::Settings {
-        compress: texture.compress,
-        format: texture.format,
+        compress,
+        format: kiln_texture::BlockFormat::default(),
         mips: texture.mips,
         max_size: texture.max_size.map(config::Pixels::get),
-        quality: texture.quality,
+        quality: texture.quality.effort(),
         rdo: Some(texture.rdo.get()).filter(|lambda| *lambda > 0.0),
-        // Uncompressed texels are always supercompressed: otherwise the pixel-exact path would be too large.
-        zstd: !texture.compress || texture.supercompress == config::Supercompress::Zstd,
+        zstd: !compress || texture.supercompress == config::Supercompress::Zstd,
         alpha_coverage: texture.alpha_coverage.map(config::AlphaCutoff::get),
         wrap: texture.wrap,
         // Upper estimate for the working set; the image decides.
-        sixteen_bit: !texture.compress && texture.depth != Depth::Eight,
+        sixteen_bit: !compress && texture.depth != Depth::Eight,
         deadline: None,
     }
 }

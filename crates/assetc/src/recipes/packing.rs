@@ -118,7 +118,8 @@ impl Packing {
         fields.extend(images.0.values().map(|(_, hash)| &hash.0[..]));
         let key = WorkKey::of(fields);
         let (limits, admission) = (*cx.inputs.limits(), cx.inputs.admission());
-        let wanted = kiln_texture::Settings { deadline: cx.inputs.deadline(), ..texture_settings(settings) };
+        let wanted =
+            kiln_texture::Settings { deadline: cx.inputs.deadline(), ..texture_settings(settings, mode)? };
         let metadata = FileMetadata::texture(output, colorspace(mode));
         let accept = |bytes: &[u8]| is_texture(bytes, colorspace(mode));
         let (artifact, warnings) = cx.shared_artifact(output, metadata, key, accept, || {

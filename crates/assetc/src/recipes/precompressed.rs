@@ -3,7 +3,7 @@
 //! A `.ktx2` is copied byte by byte, a `.dds` keeps its texels and changes its container. With `texture.precompressed:
 //! reencode` the base level is decoded and compiled like an image.
 
-use super::ktx::{self, texture_settings, weigh};
+use super::ktx::{self, memory_settings, weigh};
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{Precompressed as Handling, Settings};
 use crate::content;
@@ -78,7 +78,7 @@ impl Recipe for Precompressed {
         if bytes.starts_with(b"DDS ") {
             let dds = Dds::read(&bytes, cx.inputs.limits())?;
             cx.inputs.limits().check_memory((bytes.len() as u64).saturating_mul(3), "the mip levels")?;
-            let encoded = convert(&dds, mode, &texture_settings(settings));
+            let encoded = convert(&dds, mode, &memory_settings(settings));
             return Ok(vec![ktx::artifact(cx, Some(output), encoded)?]);
         }
         match Ktx2.verify(&bytes).and_then(|()| ktx2::transfer(&bytes)) {

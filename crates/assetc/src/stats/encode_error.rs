@@ -3,7 +3,7 @@
 //! The reference is the source compiled once more in memory, by the same recipe and settings but without block compression
 //! and with 16 bits per channel. So it has the same swizzle, channel packing, flipped green channel and size, and it
 //! exists for the textures of models and materials, too. Its format tells the mode: R16 for greyscale, RG16 for normal
-//! maps, RGBA16 for linear data and RGBA8 for colour. HDR textures are not compressed and have no error.
+//! maps, RGBA16 for linear data, RGBA8 for colour and RGBA16F for HDR images, whose errors are relative.
 
 use super::{EncodeError, TextureStats};
 use crate::build::AssetReport;
@@ -101,6 +101,9 @@ fn measure_batch(
 /// Compares the base level of a texture with its reference, all layers and faces together.
 fn encode_error(reference: &[u8], texture: &[u8], limits: &Limits) -> Option<EncodeError> {
     let (reference, texture) = (Ktx2View::read(reference).ok()?, Ktx2View::read(texture).ok()?);
+    if reference.payload() == Payload::Rgba16F {
+        return relative(&reference, &texture, limits);
+    }
     let channels = match reference.payload() {
         Payload::Rgba8 | Payload::Rgba16 => 4,
         Payload::Rg16 => 2,
@@ -116,6 +119,32 @@ fn encode_error(reference: &[u8], texture: &[u8], limits: &Limits) -> Option<Enc
         2 => angular(pairs.map(|(a, b)| (normal(*a), normal(*b)))),
         channels => psnr(pairs.map(|(a, b)| (&a[..channels], &b[..channels]))),
     })
+}
+
+/// Compares HDR textures: the root mean square of the errors of the channels of each texel, relative to its brightest
+/// channel. `None` if the texture is not compressed.
+fn relative(reference: &Ktx2View<'_>, texture: &Ktx2View<'_>, limits: &Limits) -> Option<EncodeError> {
+    if !matches!(texture.payload(), Payload::Bc6h | Payload::Bc6hSigned) {
+        return None;
+    }
+    let texels = |view| -> Option<Vec<[f64; 3]>> {
+        let mut all = Vec::new();
+        for image in decode_level(view, 0, limits.max_memory).ok()? {
+            let DecodedTexels::Rgba16F(texels) = image.texels else { return None };
+            let value = |bits: u16| half::f16::from_bits(bits).to_f64();
+            all.extend(texels.iter().map(|[r, g, b, _]| [*r, *g, *b].map(value)));
+        }
+        Some(all)
+    };
+    let (expected, found) = (texels(reference)?, texels(texture)?);
+    let (mut squares, mut count) = (0.0, 0u64);
+    for (a, b) in expected.iter().zip(&found) {
+        // Texels that are black to the eye have no brightness to relate to.
+        let brightest = a.iter().fold(1e-4, |most: f64, value| most.max(value.abs()));
+        squares += a.iter().zip(b).map(|(a, b)| ((a - b) / brightest).powi(2)).sum::<f64>();
+        count += 3;
+    }
+    (expected.len() == found.len()).then(|| EncodeError::Relative((squares / count.max(1) as f64).sqrt()))
 }
 
 /// Returns the texels of the base level from 0 to 1; `None` for HDR texels.

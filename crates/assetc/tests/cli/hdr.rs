@@ -99,3 +99,65 @@ fn broken_hdr_image_fails_alone() {
     }
     assert!(p.exists("runtime/good.ktx2") && !p.exists("runtime/cut.ktx2") && !p.exists("runtime/half.ktx2"));
 }
+
+/// The values of `VK_FORMAT_BC6H_UFLOAT_BLOCK` and `VK_FORMAT_BC6H_SFLOAT_BLOCK`.
+const BC6H: u32 = 143;
+
+/// Returns a half float.
+fn half(bytes: &[u8]) -> f32 {
+    half::f16::from_le_bytes([bytes[0], bytes[1]]).to_f32()
+}
+
+#[test]
+fn environment_in_bc6h_is_an_eighth_of_rgba16f_at_every_mip_level() {
+    let p = Project::new();
+    // A bright sun on a gradient.
+    let sky = radiance(256, 128, |x, y| {
+        let sun = x.abs_diff(90) < 6 && y.abs_diff(30) < 6;
+        if sun { [200, 190, 160, 138] } else { [60 + (y / 2) as u8, 90 + (x / 4) as u8, 150, 129] }
+    });
+    p.write("assets/day.env.hdr", sky);
+    let settings = "environment: {specular: true, irradiance: true}";
+    p.write("assetc.yml", format!("default: {{{settings}, texture: {{supercompress: none}}}}\n"));
+    p.run(&["-q", "--verify"]).expect(0);
+    let halves = ["runtime/day.env.ktx2", "runtime/day.irr.ktx2"].map(|path| texture(&p, path));
+    for choice in ["target: desktop", "format: bc6h"] {
+        p.write(
+            "assetc.yml",
+            format!("default: {{{settings}, texture: {{supercompress: none, {choice}}}}}\n"),
+        );
+        p.run(&["-q", "--verify"]).expect(0);
+        p.run(&["check"]).expect(0);
+        for (path, expected) in ["runtime/day.env.ktx2", "runtime/day.irr.ktx2"].into_iter().zip(&halves) {
+            let found = texture(&p, path);
+            assert_eq!((found.0, found.1, found.2, found.3), (BC6H, expected.1, expected.2, 6), "{path}");
+            for (level, (blocks, halves)) in found.4.iter().zip(&expected.4).enumerate() {
+                assert_eq!(blocks.len() * 8, halves.len(), "{path} level {level}");
+                let side = (expected.1 >> level) as usize;
+                let (mut squares, mut count) = (0.0, 0.0);
+                for (n, block) in blocks.chunks_exact(16).enumerate() {
+                    let mut decoded = [0.0; 48];
+                    bcdec_rs::bc6h_float(block, &mut decoded, 12, false);
+                    let (face, n) = (n / (side / 4).pow(2), n % (side / 4).pow(2));
+                    for (i, texel) in decoded.chunks_exact(3).enumerate() {
+                        let (x, y) = (n % (side / 4) * 4 + i % 4, n / (side / 4) * 4 + i / 4);
+                        let at = ((face * side + y) * side + x) * 8;
+                        let exact = [0, 2, 4].map(|c| half(&halves[at + c..]));
+                        let brightest = exact.iter().fold(1e-3, |most: f32, value| most.max(*value));
+                        for (found, exact) in texel.iter().zip(exact) {
+                            squares += f64::from((found - exact) / brightest).powi(2);
+                            count += 1.0;
+                        }
+                    }
+                }
+                let rms = (squares / count).sqrt();
+                assert!(rms < 0.03, "{path} level {level}: {rms}");
+            }
+        }
+    }
+    let stats = p.run(&["--stats", "--json"]).expect(0).json();
+    let rms = stats["stats"]["assets"][0]["error"]["relative_rms"].as_f64().unwrap();
+    assert!(rms > 0.0 && rms < 0.03, "{rms}");
+    p.run(&["extract", "runtime/day.env.ktx2", "-o", "face.exr"]).expect(0);
+    p.run(&["report", "runtime", "-o", "report.html"]).expect(0);
+}

@@ -44,7 +44,10 @@ const MODEL_BC1: u8 = 128;
 const MODEL_BC3: u8 = 130;
 const MODEL_BC4: u8 = 131;
 const MODEL_BC5: u8 = 132;
+const MODEL_BC6H: u8 = 133;
 const MODEL_BC7: u8 = 134;
+const MODEL_ETC2: u8 = 161;
+const MODEL_ASTC: u8 = 162;
 const MODEL_UASTC: u8 = 166;
 const PRIMARIES_UNSPECIFIED: u8 = 0;
 const PRIMARIES_BT709: u8 = 1;
@@ -52,7 +55,9 @@ const FLAG_PREMULTIPLIED: u8 = 1;
 const CHANNEL_ALPHA: u8 = 15;
 const CHANNEL_BC7_COLOUR: u8 = 0;
 const CHANNEL_BC1_ALPHA: u8 = 1;
+const CHANNEL_ETC2_COLOUR: u8 = 2;
 const LINEAR: u8 = 0x10;
+const FLOAT: u8 = 0x80;
 const SIGNED_FLOAT: u8 = 0xC0;
 
 /// The contents of a decoded descriptor.
@@ -72,17 +77,7 @@ fn descriptor(payload: Payload, transfer: Transfer) -> Descriptor {
         vendor_and_type: 0,
         version: 2,
         block_size: size as u16 - size_of::<u32>() as u16,
-        model: match payload {
-            Payload::Uastc { .. } => MODEL_UASTC,
-            Payload::Bc7 => MODEL_BC7,
-            Payload::Bc1 => MODEL_BC1,
-            Payload::Bc3 => MODEL_BC3,
-            Payload::Bc4 => MODEL_BC4,
-            Payload::Bc5 => MODEL_BC5,
-            Payload::Rgba8 | Payload::Rgba16F | Payload::R16 | Payload::Rg16 | Payload::Rgba16 => {
-                MODEL_RGBSDA
-            }
-        },
+        model: model(payload),
         primaries: match transfer {
             Transfer::Srgb => PRIMARIES_BT709,
             Transfer::Linear => PRIMARIES_UNSPECIFIED,
@@ -94,10 +89,27 @@ fn descriptor(payload: Payload, transfer: Transfer) -> Descriptor {
     }
 }
 
+/// Returns the colour model of a payload.
+const fn model(payload: Payload) -> u8 {
+    match payload {
+        Payload::Uastc { .. } => MODEL_UASTC,
+        Payload::Bc7 => MODEL_BC7,
+        Payload::Bc1 => MODEL_BC1,
+        Payload::Bc3 => MODEL_BC3,
+        Payload::Bc4 => MODEL_BC4,
+        Payload::Bc5 => MODEL_BC5,
+        Payload::Bc6h | Payload::Bc6hSigned => MODEL_BC6H,
+        Payload::Astc4x4 => MODEL_ASTC,
+        Payload::Etc2Rgb | Payload::Etc2Rgba | Payload::EacR11 | Payload::EacRg11 => MODEL_ETC2,
+        Payload::Rgba8 | Payload::Rgba16F | Payload::R16 | Payload::Rg16 | Payload::Rgba16 => MODEL_RGBSDA,
+    }
+}
+
 fn samples(payload: Payload, transfer: Transfer) -> impl Iterator<Item = Sample> {
     let count = match payload {
         Payload::Uastc { .. } | Payload::Bc7 | Payload::Bc1 | Payload::Bc4 | Payload::R16 => 1,
-        Payload::Bc3 | Payload::Bc5 | Payload::Rg16 => 2,
+        Payload::Bc6h | Payload::Bc6hSigned | Payload::Astc4x4 | Payload::Etc2Rgb | Payload::EacR11 => 1,
+        Payload::Bc3 | Payload::Bc5 | Payload::Rg16 | Payload::Etc2Rgba | Payload::EacRg11 => 2,
         Payload::Rgba8 | Payload::Rgba16F | Payload::Rgba16 => 4,
     };
     let sample = |bit_offset: usize, bits: u8, channel: u8, lower: u32, upper: u32| Sample {
@@ -117,11 +129,17 @@ fn samples(payload: Payload, transfer: Transfer) -> impl Iterator<Item = Sample>
         let unorm_channel = [0, 1, 2, alpha][i];
         match payload {
             Payload::Uastc { channels } => sample(0, 128, channels as u8, 0, u32::MAX),
-            Payload::Bc7 => sample(0, 128, CHANNEL_BC7_COLOUR, 0, u32::MAX),
+            Payload::Bc7 | Payload::Astc4x4 => sample(0, 128, CHANNEL_BC7_COLOUR, 0, u32::MAX),
+            Payload::Bc6h => sample(0, 128, FLOAT, 0, 1.0f32.to_bits()),
+            Payload::Bc6hSigned => sample(0, 128, SIGNED_FLOAT, (-1.0f32).to_bits(), 1.0f32.to_bits()),
+            Payload::Etc2Rgb => sample(0, 64, CHANNEL_ETC2_COLOUR, 0, u32::MAX),
+            Payload::Etc2Rgba => sample(64 * i, 64, [alpha, CHANNEL_ETC2_COLOUR][i], 0, u32::MAX),
             Payload::Bc1 => sample(0, 64, CHANNEL_BC1_ALPHA, 0, u32::MAX),
             // The alpha block comes before the colour block.
             Payload::Bc3 => sample(64 * i, 64, [alpha, 0][i], 0, u32::MAX),
-            Payload::Bc4 | Payload::Bc5 => sample(64 * i, 64, i as u8, 0, u32::MAX),
+            Payload::Bc4 | Payload::Bc5 | Payload::EacR11 | Payload::EacRg11 => {
+                sample(64 * i, 64, i as u8, 0, u32::MAX)
+            }
             Payload::Rgba8 => sample(8 * i, 8, unorm_channel, 0, 255),
             Payload::R16 | Payload::Rg16 | Payload::Rgba16 => {
                 sample(16 * i, 16, unorm_channel, 0, u16::MAX.into())
@@ -148,36 +166,25 @@ pub(super) fn read(
         found: found.into(),
         expected,
     };
-    let payload = match (vk_format, found.model) {
-        (0, MODEL_UASTC) => Payload::Uastc { channels: peek_channels(*reader)? },
-        (37 | 43, MODEL_RGBSDA) => Payload::Rgba8,
-        (97, MODEL_RGBSDA) => Payload::Rgba16F,
-        (145 | 146, MODEL_BC7) => Payload::Bc7,
-        (133 | 134, MODEL_BC1) => Payload::Bc1,
-        (137 | 138, MODEL_BC3) => Payload::Bc3,
-        (139, MODEL_BC4) => Payload::Bc4,
-        (141, MODEL_BC5) => Payload::Bc5,
-        (70, MODEL_RGBSDA) => Payload::R16,
-        (77, MODEL_RGBSDA) => Payload::Rg16,
-        (91, MODEL_RGBSDA) => Payload::Rgba16,
-        (0, model) => return Err(bad(offset_of!(Descriptor, model), "model", model, "166 (UASTC)")),
-        (37 | 43 | 70 | 77 | 91 | 97, model) => {
-            return Err(bad(offset_of!(Descriptor, model), "model", model, "1 (RGBSDA)"));
-        }
-        (145 | 146, model) => return Err(bad(offset_of!(Descriptor, model), "model", model, "134 (BC7)")),
-        (133 | 134 | 137 | 138 | 139 | 141, model) => {
-            let expected = "128 (BC1), 130 (BC3), 131 (BC4) or 132 (BC5), as the vk_format";
-            return Err(bad(offset_of!(Descriptor, model), "model", model, expected));
-        }
-        (format, _) => {
-            return Err(Error::Value {
+    let payload = match vk_format {
+        0 if found.model == MODEL_UASTC => Payload::Uastc { channels: peek_channels(*reader)? },
+        0 => return Err(bad(offset_of!(Descriptor, model), "model", found.model, "166 (UASTC)")),
+        format => {
+            let has_format = |payload: &Payload| {
+                Transfer::ALL.into_iter().any(|transfer| payload.vk_format(transfer) == format)
+            };
+            Payload::NUMBERED.into_iter().find(has_format).ok_or(Error::Value {
                 at: offset_of!(super::Header, vk_format) as u64,
                 field: "vk_format",
                 found: format.into(),
-                expected: "0 (UASTC), 37 or 43 (RGBA8), 70, 77 or 91 (R16, RG16, RGBA16), 97 (RGBA16F), 133 or 134 (BC1), 137 or 138 (BC3), 139 (BC4), 141 (BC5), 145 or 146 (BC7)",
-            });
+                expected: "0 (UASTC), 37 or 43 (RGBA8), 70, 77 or 91 (R16, RG16, RGBA16), 97 (RGBA16F), 133 to 146 without 135 and 136 and signed BC4 and BC5 (BC1 to BC7), 147 to 155 (ETC2 and EAC), 157 or 158 (ASTC 4x4)",
+            })?
         }
     };
+    if found.model != model(payload) {
+        let expected = "the colour model of the vk_format";
+        return Err(bad(offset_of!(Descriptor, model), "model", found.model, expected));
+    }
     let transfer = match found.transfer {
         1 => Transfer::Linear,
         2 => Transfer::Srgb,

@@ -194,16 +194,57 @@ pub enum Payload {
     Rg16,
     /// Four 16-bit channels per texel; always linear.
     Rgba16,
+    /// ASTC LDR: blocks of 4×4 texels in 16 bytes, read directly by mobile GPUs.
+    Astc4x4,
+    /// BC6H, three half floats from 0: blocks of 4×4 texels in 16 bytes; always linear.
+    Bc6h,
+    /// BC6H, three half floats with a sign: blocks of 4×4 texels in 16 bytes; always linear.
+    Bc6hSigned,
+    /// ETC2 without alpha: blocks of 4×4 texels in 8 bytes.
+    Etc2Rgb,
+    /// ETC2 with EAC alpha: blocks of 4×4 texels in 16 bytes.
+    Etc2Rgba,
+    /// EAC, one channel of 11 bits: blocks of 4×4 texels in 8 bytes; always linear.
+    EacR11,
+    /// EAC, two channels of 11 bits: blocks of 4×4 texels in 16 bytes; always linear.
+    EacRg11,
 }
 
 impl Payload {
+    /// All formats with a `VkFormat`, that is all but UASTC.
+    pub const NUMBERED: [Payload; 17] = [
+        Payload::Bc1,
+        Payload::Bc3,
+        Payload::Bc4,
+        Payload::Bc5,
+        Payload::Bc6h,
+        Payload::Bc6hSigned,
+        Payload::Bc7,
+        Payload::Astc4x4,
+        Payload::Etc2Rgb,
+        Payload::Etc2Rgba,
+        Payload::EacR11,
+        Payload::EacRg11,
+        Payload::Rgba8,
+        Payload::Rgba16F,
+        Payload::R16,
+        Payload::Rg16,
+        Payload::Rgba16,
+    ];
+
     /// Returns true if the format has no variant with the sRGB transfer function.
     pub const fn is_linear_only(self) -> bool {
         match self {
             Payload::Uastc { .. } | Payload::Bc7 | Payload::Rgba8 | Payload::Bc1 | Payload::Bc3 => false,
-            Payload::Rgba16F | Payload::Bc4 | Payload::Bc5 => true,
-            Payload::R16 | Payload::Rg16 | Payload::Rgba16 => true,
+            Payload::Astc4x4 | Payload::Etc2Rgb | Payload::Etc2Rgba => false,
+            Payload::Rgba16F | Payload::Bc4 | Payload::Bc5 | Payload::Bc6h | Payload::Bc6hSigned => true,
+            Payload::R16 | Payload::Rg16 | Payload::Rgba16 | Payload::EacR11 | Payload::EacRg11 => true,
         }
+    }
+
+    /// Returns true if the texels are half floats: HDR images.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Payload::Rgba16F | Payload::Bc6h | Payload::Bc6hSigned)
     }
 
     /// Returns the `VkFormat`; 0 for UASTC.
@@ -224,6 +265,16 @@ impl Payload {
             (Payload::R16, _) => 70,
             (Payload::Rg16, _) => 77,
             (Payload::Rgba16, _) => 91,
+            (Payload::Astc4x4, Transfer::Linear) => 157,
+            (Payload::Astc4x4, Transfer::Srgb) => 158,
+            (Payload::Bc6h, _) => 143,
+            (Payload::Bc6hSigned, _) => 144,
+            (Payload::Etc2Rgb, Transfer::Linear) => 147,
+            (Payload::Etc2Rgb, Transfer::Srgb) => 148,
+            (Payload::Etc2Rgba, Transfer::Linear) => 151,
+            (Payload::Etc2Rgba, Transfer::Srgb) => 152,
+            (Payload::EacR11, _) => 153,
+            (Payload::EacRg11, _) => 155,
         }
     }
 
@@ -247,6 +298,16 @@ impl Payload {
             (Payload::R16, _) => "R16_UNORM",
             (Payload::Rg16, _) => "R16G16_UNORM",
             (Payload::Rgba16, _) => "R16G16B16A16_UNORM",
+            (Payload::Astc4x4, Transfer::Linear) => "ASTC_4x4_UNORM_BLOCK",
+            (Payload::Astc4x4, Transfer::Srgb) => "ASTC_4x4_SRGB_BLOCK",
+            (Payload::Bc6h, _) => "BC6H_UFLOAT_BLOCK",
+            (Payload::Bc6hSigned, _) => "BC6H_SFLOAT_BLOCK",
+            (Payload::Etc2Rgb, Transfer::Linear) => "ETC2_R8G8B8_UNORM_BLOCK",
+            (Payload::Etc2Rgb, Transfer::Srgb) => "ETC2_R8G8B8_SRGB_BLOCK",
+            (Payload::Etc2Rgba, Transfer::Linear) => "ETC2_R8G8B8A8_UNORM_BLOCK",
+            (Payload::Etc2Rgba, Transfer::Srgb) => "ETC2_R8G8B8A8_SRGB_BLOCK",
+            (Payload::EacR11, _) => "EAC_R11_UNORM_BLOCK",
+            (Payload::EacRg11, _) => "EAC_R11G11_UNORM_BLOCK",
         }
     }
 
@@ -256,8 +317,10 @@ impl Payload {
             Payload::Uastc { channels } => channels,
             Payload::Bc7 | Payload::Rgba8 | Payload::Rgba16F => Channels::Rgba,
             Payload::Bc1 | Payload::Bc3 | Payload::Rgba16 => Channels::Rgba,
-            Payload::Bc4 | Payload::R16 => Channels::Rrr,
-            Payload::Bc5 | Payload::Rg16 => Channels::Rg,
+            Payload::Astc4x4 | Payload::Etc2Rgba => Channels::Rgba,
+            Payload::Bc6h | Payload::Bc6hSigned | Payload::Etc2Rgb => Channels::Rgb,
+            Payload::Bc4 | Payload::R16 | Payload::EacR11 => Channels::Rrr,
+            Payload::Bc5 | Payload::Rg16 | Payload::EacRg11 => Channels::Rg,
         }
     }
 
@@ -265,7 +328,10 @@ impl Payload {
     pub const fn block_len(self) -> u64 {
         match self {
             Payload::Uastc { .. } | Payload::Bc7 | Payload::Bc3 | Payload::Bc5 => 16,
+            Payload::Astc4x4 | Payload::Bc6h | Payload::Bc6hSigned => 16,
+            Payload::Etc2Rgba | Payload::EacRg11 => 16,
             Payload::Rgba16F | Payload::Rgba16 | Payload::Bc1 | Payload::Bc4 => 8,
+            Payload::Etc2Rgb | Payload::EacR11 => 8,
             Payload::Rgba8 | Payload::Rg16 => 4,
             Payload::R16 => 2,
         }
@@ -274,9 +340,8 @@ impl Payload {
     /// Returns the width and height of a block in texels.
     pub const fn block_side(self) -> u32 {
         match self {
-            Payload::Uastc { .. } | Payload::Bc7 => 4,
-            Payload::Bc1 | Payload::Bc3 | Payload::Bc4 | Payload::Bc5 => 4,
             Payload::Rgba8 | Payload::Rgba16F | Payload::R16 | Payload::Rg16 | Payload::Rgba16 => 1,
+            _ => 4,
         }
     }
 
@@ -301,9 +366,8 @@ impl Payload {
     /// Returns `typeSize`: the size of the numbers that a big-endian machine would have to swap.
     pub(super) const fn type_size(self) -> u32 {
         match self {
-            Payload::Uastc { .. } | Payload::Bc7 | Payload::Rgba8 => 1,
-            Payload::Bc1 | Payload::Bc3 | Payload::Bc4 | Payload::Bc5 => 1,
             Payload::Rgba16F | Payload::R16 | Payload::Rg16 | Payload::Rgba16 => 2,
+            _ => 1,
         }
     }
 }

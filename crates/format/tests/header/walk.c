@@ -142,8 +142,9 @@ static kiln_status walk_texture(const void *data, size_t size) {
     kiln_texture texture;
     kiln_level level;
     kiln_status status = kiln_texture_open(data, size, &texture);
-    uint32_t i;
+    uint32_t i, side;
     if (status != KILN_OK) return status;
+    number(kiln_texture_block(texture.vk_format, &side)), number(side);
     number(texture.vk_format), number(texture.width), number(texture.height), number(texture.depth);
     number(texture.layer_count), number(texture.face_count), number((uint64_t)texture.supercompression);
     number(texture.is_srgb);

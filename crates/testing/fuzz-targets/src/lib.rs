@@ -11,7 +11,7 @@
 //! | target | covers |
 //! |---|---|
 //! | `hmesh`, `hmat`, `hman`, `hanim`, `hfont`, `hpack`, `ktx2`, `spv` | the reader of one runtime format: verify, describe, dump, facts and cross-reference checks; verified files must be readable |
-//! | `transcode` | the transcoder: mip levels of a KTX2 file or of a prefix of it, and the bytes as blocks, in every format |
+//! | `transcode` | the transcoder: mip levels of a KTX2 file or of a prefix of it, and the bytes as blocks, transcoded to and decoded from every format |
 //! | `pak` | opening a pak and exporting its assets, and its header and index without checksums: every asset, reference, material and key |
 //! | `pak-assets` | the payloads in a pak after decompression: mesh, animation, bitmap, scene, bitmap font, chosen by the first byte |
 //! | `pak-shipping` | the operations of a delta patch of paks, and the signature file of a pak |

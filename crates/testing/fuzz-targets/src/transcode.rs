@@ -1,7 +1,8 @@
-//! The target of the transcoder.
+//! The target of the transcoder and of the decoders of blocks.
 
 use std::hint::black_box;
 
+use kiln_block_encoders::{astc, bc6h, eac, etc2};
 use kiln_transcode::ktx2::{LoadError, Texture, load_level};
 use kiln_transcode::{Channel, Target, transcode as transcode_image, uastc};
 
@@ -22,7 +23,7 @@ const TARGETS: [Target; 11] = [
 /// The largest mip level that is loaded: larger ones are a matter of the memory.
 const LIMIT: usize = 1 << 20;
 
-/// Loads the mip levels of a file, and transcodes the bytes as blocks.
+/// Loads the mip levels of a file, and transcodes and decodes the bytes as blocks.
 pub(crate) fn transcode(bytes: &[u8]) {
     levels(bytes);
     for block in bytes.as_chunks::<16>().0.iter().take(64) {
@@ -32,6 +33,19 @@ pub(crate) fn transcode(bytes: &[u8]) {
             let result = transcode_image(block, 4, 4, target, &mut out);
             assert_eq!(result.is_ok(), valid, "{target:?} of {block:02x?}");
         }
+        decode(block);
+    }
+}
+
+/// Decodes a block in every format: all bytes are valid.
+fn decode(block: &[u8; 16]) {
+    black_box(astc::decode(block));
+    let largest = [false, true]
+        .map(|signed| bc6h::decode(block, signed).as_flattened().iter().map(|v| v & 0x7FFF).max());
+    assert!(largest.iter().flatten().all(|bits| *bits < 0x7C00), "{block:02x?} decodes to finite values");
+    for half in block.as_chunks::<8>().0 {
+        black_box((etc2::decode(half), eac::decode_alpha(half)));
+        assert!(eac::decode_r11(half).iter().all(|value| *value < 2048));
     }
 }
 

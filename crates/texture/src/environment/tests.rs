@@ -8,6 +8,7 @@ const SETTINGS: EnvironmentSettings = EnvironmentSettings {
     irradiance: false,
     mips: Mips::Full,
     max_size: None,
+    bc6h: None,
     zstd: false,
     deadline: None,
 };

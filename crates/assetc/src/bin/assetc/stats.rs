@@ -44,6 +44,7 @@ fn error(error: EncodeError) -> String {
         EncodeError::Psnr(db) if db.is_infinite() => "lossless".to_owned(),
         EncodeError::Psnr(db) => format!("{db:.2} dB"),
         EncodeError::Angular { mean, max } => format!("{mean:.2}° mean, {max:.2}° max"),
+        EncodeError::Relative(rms) => format!("{:.2} % rms", 100.0 * rms),
         _ => String::new(),
     }
 }
@@ -75,6 +76,7 @@ fn error_json(error: Option<EncodeError>) -> Json {
         Some(EncodeError::Angular { mean, max }) => {
             Json::object([("mean_degrees", Json::Float(mean)), ("max_degrees", Json::Float(max))])
         }
+        Some(EncodeError::Relative(rms)) => Json::object([("relative_rms", Json::Float(rms))]),
         _ => Json::Null,
     }
 }
