@@ -71,6 +71,11 @@ impl Results {
         fs::rename(&new, path).map_err(failed)
     }
 
+    /// Iterates over the tables by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Run)> {
+        self.0.iter().map(|(name, run)| (name.as_str(), run))
+    }
+
     pub fn get(&self, name: &str) -> Option<&Run> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, run)| run)
     }

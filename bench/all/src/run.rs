@@ -18,8 +18,8 @@ pub struct Plan {
     pub build: bool,
 }
 
-/// Runs the tables that are wanted; results are kept after each.
-pub fn all(plan: &Plan) -> Result<(), String> {
+/// Runs the tables that are wanted; results are kept after each. Returns those of the tables that were run.
+pub fn all(plan: &Plan) -> Result<Results, String> {
     let wanted = |name: &&str| plan.only.is_empty() || plan.only.iter().any(|only| only == name);
     let names: Vec<&str> = tables::NAMES.into_iter().filter(|name| wanted(name)).collect();
     let path = match plan.quick {
@@ -35,11 +35,12 @@ pub fn all(plan: &Plan) -> Result<(), String> {
         true => Rivals::get(&plan.root, &target(&plan.root).join("bench-rivals")),
         false => Rivals::default(),
     };
-    let mut failed = Vec::new();
+    let (mut failed, mut new) = (Vec::new(), Results::default());
     for name in names {
         match table(plan, name, &rivals) {
             Ok(run) => {
                 eprintln!("{name}: {} s", run.seconds);
+                new.put(name, run.clone());
                 results.put(name, run);
                 results.write(&path)?;
             }
@@ -50,7 +51,7 @@ pub fn all(plan: &Plan) -> Result<(), String> {
         }
     }
     eprintln!("results: {}", path.display());
-    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+    if failed.is_empty() { Ok(new) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
 /// The directory in which cargo puts what belongs to the workspace at `place`.

@@ -2,6 +2,7 @@
 
 use crate::artifact::FileMetadata;
 use crate::budget::{self, Budget};
+use crate::checkpoint;
 use crate::config::{Manifest, OnFailure, Resolver, Roots};
 use crate::content;
 use crate::digests;
@@ -57,6 +58,9 @@ pub(crate) struct Request<'a> {
     pub(crate) only: Option<&'a [RelPath]>,
     /// Limits on the size of the output.
     pub(crate) budgets: &'a [Budget],
+    /// Leaves sources out of the report that are up to date and have no warnings, and lists of unused files, if nothing is
+    /// out of date.
+    pub(crate) brief: bool,
     /// Limits on each source.
     pub(crate) limits: Limits,
     /// The receiver of build events.
@@ -83,7 +87,8 @@ pub struct AssetReport {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct BuildReport {
-    /// Every source, sorted by path.
+    /// Every source, sorted by path. The report of a [brief](crate::Build::brief) build that had nothing to do has only those
+    /// with warnings.
     pub assets: Vec<AssetReport>,
     /// Errors and warnings about the trees, and about the outputs as a whole.
     pub problems: Vec<Diag>,
@@ -99,9 +104,25 @@ pub struct BuildReport {
     pub refs: Option<usize>,
     /// The pack, if one was requested and no source failed.
     pub packed: Option<Packed>,
+    /// What a brief report does not list.
+    pub(crate) unlisted: Unlisted,
+}
+
+/// The numbers of sources and files that a brief report does not list.
+#[derive(Debug, Default)]
+pub(crate) struct Unlisted {
+    /// Sources that are up to date.
+    pub(crate) fresh: usize,
+    /// Skipped files by extension.
+    pub(crate) skipped: Vec<(String, usize)>,
 }
 
 impl BuildReport {
+    /// Returns the number of sources.
+    pub fn total(&self) -> usize {
+        self.assets.len() + self.unlisted.fresh
+    }
+
     /// Returns the number of sources that were built.
     pub fn built(&self) -> usize {
         self.assets.iter().filter(|a| matches!(a.state, State::Built(_))).count()
@@ -114,7 +135,7 @@ impl BuildReport {
 
     /// Returns the number of sources whose outputs were up to date.
     pub fn fresh(&self) -> usize {
-        self.assets.iter().filter(|a| a.state == State::Fresh).count()
+        self.assets.iter().filter(|a| a.state == State::Fresh).count() + self.unlisted.fresh
     }
 
     /// Returns the number of sources that failed.
@@ -125,7 +146,10 @@ impl BuildReport {
     /// Returns the number of skipped files by extension, the most frequent first. An extension is in lower case and has
     /// its dot; it is empty for names without one.
     pub fn skipped_by_extension(&self) -> Vec<(String, usize)> {
-        skipped::by_extension(&self.skipped)
+        match self.unlisted.skipped.is_empty() {
+            true => skipped::by_extension(&self.skipped),
+            false => self.unlisted.skipped.clone(),
+        }
     }
 
     /// Returns whether no source failed and no problem is an error.
@@ -198,8 +222,13 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
         .map_err(|e| Diag::new(Code::Threads, format!("cannot start {} threads: {e}", request.jobs)))?;
 
     // Locked before the trees are walked; loaded while they are.
-    let (out, log) = lock_output(roots, &|| request.events.on(Event::Waiting))?;
+    let (out, mut log) = lock_output(roots, &|| request.events.on(Event::Waiting))?;
     pack::sweep(roots);
+    if let Some(report) = pool.install(|| checkpoint::read(request, &src, &out, &mut *log)) {
+        request.events.on(Event::Judged { total: report.total(), stale: 0 });
+        return Ok(report);
+    }
+    let walked_ns = src.now_ns();
     let (journal, (src_tree, out_tree)) = pool.install(|| {
         rayon::join(|| Journal::load(log), || rayon::join(|| src.walk(None), || out.walk(Some(JOURNAL))))
     });
@@ -209,6 +238,7 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
 
     let mut planned = plan(&src_tree, request.resolver, request.tools, Versions::Asked);
     let containers = standalone::containers(&planned.assets);
+    let used_tools = std::mem::take(&mut planned.tools);
     request.select(&mut planned, &src_tree)?;
     let complete = src_tree.problems.iter().all(|p| p.severity() < Severity::Error);
     let run_plan = Plan {
@@ -289,6 +319,10 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     }
     failures::record(&mut journal, &report, request.is_whole())
         .map_err(|e| at_root(Code::JournalUnwritable, &roots.output.join(JOURNAL), &e))?;
+    if cancelled.is_none() {
+        let walked = checkpoint::Walked { at_ns: walked_ns, sources: &src_tree, outputs: &out_tree };
+        checkpoint::write(request, &walked, &used_tools, &report, &mut journal);
+    }
     cancelled.map_or(Ok(report), Err)
 }
 

@@ -41,6 +41,7 @@ pub struct Build<'a> {
     cache: Option<&'a Store>,
     shard: Option<Shard>,
     only: Option<&'a [RelPath]>,
+    brief: bool,
     limits: Limits,
     events: &'a dyn Events,
 }
@@ -62,6 +63,7 @@ impl<'a> Build<'a> {
             cache: None,
             shard: None,
             only: None,
+            brief: false,
             limits: Limits::default(),
             events: &(),
         }
@@ -140,6 +142,13 @@ impl<'a> Build<'a> {
         Build { only, ..self }
     }
 
+    /// Sets whether the report of a build that has nothing to do leaves out the sources without warnings and the lists of
+    /// unused files; their numbers are in it. Such a build then costs little more than comparing timestamps.
+    #[must_use]
+    pub fn brief(self, brief: bool) -> Build<'a> {
+        Build { brief, ..self }
+    }
+
     /// Sets the limits on pixels, memory and time of each source.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Build<'a> {
@@ -196,6 +205,7 @@ impl<'a> Build<'a> {
             shard: self.shard,
             only: self.only,
             budgets: self.config.budgets(),
+            brief: self.brief,
             limits: self.limits,
             events: self.events,
         })

@@ -2,7 +2,7 @@
 
 use crate::build::Request;
 use crate::output::{JOURNAL, RESERVED, at_root};
-use crate::plan::{Versions, plan};
+use crate::plan::{PlannedAsset, Versions, plan};
 use crate::runtime::read_records;
 use crate::standalone::{self, ContainedImages, is_conditional};
 use kiln_engine::stale::{Verdict, judge};
@@ -38,31 +38,40 @@ pub(crate) fn dry_run(request: &Request<'_>) -> Result<DryRun, Diag> {
     request.select(&mut planned, &src_tree)?;
     let mut found = DryRun { problems: src_tree.problems.clone(), ..DryRun::default() };
     found.problems.extend(planned.unread.iter().chain(&planned.conflicts).map(|(_, diag)| diag.clone()));
+    let sources = SourceTree { fs: &src, tree: &src_tree };
     if !roots.output.is_dir() {
-        found.build = planned.assets.into_iter().map(|asset| (asset.source, RebuildReason::New)).collect();
+        let scan = (sources, &request.limits);
+        let contained = ContainedImages::find(&containers, &Records::default(), scan, |_| true);
+        let assets = planned.assets.into_iter();
+        let assets = assets.filter(|asset| !is_conditional(asset) || contained.container(asset).is_none());
+        found.build = assets.map(|asset| (asset.source, RebuildReason::New)).collect();
         return Ok(found);
     }
     let records = read_records(&roots.output, &|| request.events.on(Event::Waiting))?;
-    // Sources that are out of date may contain other images than in the last build.
-    let contained = ContainedImages::recorded(&containers, &records);
-    planned.assets.retain(|asset| !is_conditional(asset) || contained.container(asset).is_none());
     let fault = |e| at_root(Code::Unreadable, &roots.output, &e);
     let out = Real::open(&roots.output).map_err(fault)?;
     let out_tree = out.walk(Some(JOURNAL)).map_err(fault)?;
-    let (sink, sources) = (DirectorySink::new(&out, &out_tree), SourceTree { fs: &src, tree: &src_tree });
+    let sink = DirectorySink::new(&out, &out_tree);
     let (mut input_hint, mut output_hint) = (0, 0);
-    for asset in &planned.assets {
-        let why = match records.get(asset.source.as_str()) {
-            None => Some(RebuildReason::New),
-            Some(_) if request.force => Some(RebuildReason::Forced),
-            Some(record) => {
-                let find = |output: &_| sink.find(output, request.verify, &mut output_hint);
-                match judge(sources, asset.fingerprint(), record, &mut input_hint, find) {
-                    Verdict::Fresh(_) => None,
-                    Verdict::Stale(why) => Some(why),
-                }
+    let mut reason = |asset: &PlannedAsset<'_>| match records.get(asset.source.as_str()) {
+        None => Some(RebuildReason::New),
+        Some(_) if request.force => Some(RebuildReason::Forced),
+        Some(record) => {
+            let find = |output: &_| sink.find(output, request.verify, &mut output_hint);
+            match judge(sources, asset.fingerprint(), record, &mut input_hint, find) {
+                Verdict::Fresh(_) => None,
+                Verdict::Stale(why) => Some(why),
             }
-        };
+        }
+    };
+    // Sources that are out of date may contain other images than in the last build.
+    let due = planned.assets.iter().filter(|asset| asset.recipe.contains_images() && reason(asset).is_some());
+    let due: HashSet<&str> = due.map(|asset| asset.source.as_str()).collect();
+    let is_scanned = |source: &RelPath| due.contains(source.as_str()) || !records.contains(source.as_str());
+    let contained = ContainedImages::find(&containers, &records, (sources, &request.limits), is_scanned);
+    planned.assets.retain(|asset| !is_conditional(asset) || contained.container(asset).is_none());
+    for asset in &planned.assets {
+        let why = reason(asset);
         match why {
             Some(why) => found.build.push((asset.source.clone(), why)),
             None => found.fresh += 1,

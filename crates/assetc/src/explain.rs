@@ -13,7 +13,8 @@ use crate::standalone::{self, ContainedImages, is_conditional};
 use crate::tools::Tools;
 use kiln_engine::stale::{Verdict, judge};
 use kiln_engine::{
-    Action, Code, Diag, DirectorySink, Fs, Real, RebuildReason, RelPath, Severity, Sink, SourceTree, Tree,
+    Action, Code, Diag, DirectorySink, Fs, Limits, Real, RebuildReason, RelPath, Severity, Sink, SourceTree,
+    Tree,
 };
 
 /// The recipe, settings, dependencies and state of one source.
@@ -96,12 +97,16 @@ pub fn explain(
         return Ok(explained);
     }
     let records = read_records(&roots.output, waiting)?;
-    let contained = ContainedImages::recorded(&containers, &records);
-    if let Some(container) = contained.container(asset).filter(|_| is_conditional(asset)) {
-        let message = format!("the image is a part of {container}, and not compiled on its own");
-        return Err(Diag::new(Code::NotASource, message)
-            .path(source)
-            .hint("set `texture.standalone: all` for the image to compile it on its own, too"));
+    if is_conditional(asset) {
+        let scan = (SourceTree { fs: &src, tree: &src_tree }, &Limits::default());
+        let is_new = |source: &RelPath| !records.contains(source.as_str());
+        let contained = ContainedImages::find(&containers, &records, scan, is_new);
+        if let Some(container) = contained.container(asset) {
+            let message = format!("the image is a part of {container}, and not compiled on its own");
+            return Err(Diag::new(Code::NotASource, message)
+                .path(source)
+                .hint("set `texture.standalone: all` for the image to compile it on its own, too"));
+        }
     }
     let out = Real::open(&roots.output).map_err(fault)?;
     let out_tree = out.walk(Some(JOURNAL)).map_err(fault)?;

@@ -53,6 +53,7 @@ mod build;
 mod builder;
 mod cache_check;
 mod check;
+mod checkpoint;
 mod clean;
 pub mod config;
 mod content;

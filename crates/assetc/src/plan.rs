@@ -69,6 +69,8 @@ pub struct Planned<'t> {
     pub unclaimed: Vec<RelPath>,
     /// Warnings about globs of the configuration that match nothing.
     pub unmatched: Vec<Diag>,
+    /// The external programs whose versions are in fingerprints.
+    pub(crate) tools: Vec<Tool>,
     /// Files that are skipped with a warning: this build of `assetc` lacks the feature that reads them, or another source
     /// with the same output has precedence.
     pub unread: Vec<(RelPath, Diag)>,
@@ -103,6 +105,7 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Ve
     let (mut excluded, mut unclaimed, mut unread) = (Vec::new(), Vec::new(), Vec::new());
     let mut selection = SourceSelection::new(resolver);
     let mut fingerprints = Fingerprints::default();
+    let mut used_tools = Vec::new();
     for entry in tree.entries() {
         if !claimed.is_empty() && ancestors(entry.path.as_str()).any(|dir| claimed.contains(dir)) {
             continue;
@@ -147,6 +150,11 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Ve
                 Versions::Unasked if tools.get(tool).is_some() => UNASKED,
                 _ => tools.version(tool),
             };
+            for tool in &used {
+                if !used_tools.contains(tool) {
+                    used_tools.push(*tool);
+                }
+            }
             let line = |tool: &Tool| format!("tool.{}={}\n", tool.name(), version(*tool));
             fingerprint = (fingerprint.to_string() + &used.iter().map(line).collect::<String>()).into();
         }
@@ -173,7 +181,7 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Ve
         }
     }
     let unmatched = selection.unmatched();
-    Planned { assets: kept, conflicts: refused, excluded, unclaimed, unmatched, unread }
+    Planned { assets: kept, conflicts: refused, excluded, unclaimed, unmatched, tools: used_tools, unread }
 }
 
 /// An output and the index of the source that writes it.

@@ -3,7 +3,7 @@
 use crate::artifact::{FileArtifact, TextureReference};
 use crate::config::Settings;
 use crate::tools::{Tool, Tools};
-use kiln_engine::{ActionContext, Diag, RelPath, SourceTree, Tree};
+use kiln_engine::{ActionContext, Diag, RelPath, SourceFiles, SourceTree, Tree};
 use kiln_format::hman::Colorspace;
 use kiln_texture::Mode;
 
@@ -65,6 +65,21 @@ pub(crate) trait Recipe: Sync {
     /// Returns whether outputs can contain images that are sources of their own.
     fn contains_images(&self) -> bool {
         false
+    }
+
+    /// Reads the source as far as it takes to find the images that its outputs contain: those that are read through `files`.
+    /// Returns the textures of other sources that the outputs refer to instead.
+    ///
+    /// # Errors
+    ///
+    /// The source cannot be compiled.
+    fn find_images(
+        &self,
+        _: &RelPath,
+        _: &Settings,
+        _files: &mut dyn SourceFiles,
+    ) -> Result<Vec<RelPath>, Diag> {
+        Ok(vec![])
     }
 
     /// Returns whether the source is left out, with a warning, if another one has the same output: a layered document

@@ -149,6 +149,11 @@ impl Tools {
         }
     }
 
+    /// Returns the programs that were found, with their paths.
+    pub(crate) fn programs(&self) -> Vec<(Tool, &Path)> {
+        self.found.iter().map(|program| (program.tool, program.path.as_path())).collect()
+    }
+
     /// Returns a program, if it was found.
     pub(crate) fn get(&self, tool: Tool) -> Option<&Program> {
         self.found.iter().find(|program| program.tool == tool)

@@ -265,6 +265,7 @@ impl Watch<'_> {
             cache: self.cache,
             shard: None,
             only: None,
+            brief: false,
             budgets: config.budgets(),
             limits: self.limits,
             events,

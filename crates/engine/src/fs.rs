@@ -44,20 +44,44 @@ pub struct Entry {
 }
 
 /// A snapshot of all files and directories below a root, sorted by path.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Tree {
     entries: Vec<Entry>,
     /// Diagnostics about entries that are not in the tree: links that lead out of it, names that are not UTF-8, unreadable
     /// directories.
     pub problems: Vec<Diag>,
+    directories: Vec<(String, Stamp)>,
 }
+
+/// Two trees are equal if they have the same files, directories and problems. Stamps of directories do not count: they
+/// also change when a temporary file is created and removed.
+impl PartialEq for Tree {
+    fn eq(&self, other: &Tree) -> bool {
+        (&self.entries, &self.problems) == (&other.entries, &other.problems)
+    }
+}
+
+impl Eq for Tree {}
 
 impl Tree {
     /// Makes a tree from entries in any order; long sorted runs are merged fast.
     pub fn new(mut entries: Vec<Entry>, mut problems: Vec<Diag>) -> Tree {
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         problems.sort_unstable_by(|a, b| (&a.path, &a.code).cmp(&(&b.path, &b.code)));
-        Tree { entries, problems }
+        Tree { entries, problems, directories: Vec::new() }
+    }
+
+    /// Adds the stamps of the directories that were walked, each from before it was listed.
+    pub(crate) fn with_directories(self, mut directories: Vec<(String, Stamp)>) -> Tree {
+        directories.sort_unstable();
+        Tree { directories, ..self }
+    }
+
+    /// Returns every directory that was walked, sorted by path, with its stamp from before it was listed. The root has the
+    /// empty path. Directories that are excluded as the output of another build are among them. Empty if the file system
+    /// has no such stamps.
+    pub(crate) fn directories(&self) -> &[(String, Stamp)] {
+        &self.directories
     }
 
     /// Returns all entries, sorted by path.
@@ -230,11 +254,16 @@ impl LogGuard {
 pub trait Log: Send {
     /// Returns the name for messages.
     fn name(&self) -> String;
-    /// Reads the whole log.
+    /// Returns the length in bytes.
+    ///
+    /// # Errors
+    /// If the metadata cannot be read.
+    fn len(&mut self) -> io::Result<u64>;
+    /// Reads `len` bytes at an offset.
     ///
     /// # Errors
     /// If reading fails or ends early.
-    fn read(&mut self) -> io::Result<Vec<u8>>;
+    fn read_at(&mut self, offset: u64, len: u64) -> io::Result<Vec<u8>>;
     /// Truncates the log to `len` bytes.
     ///
     /// # Errors

@@ -4,12 +4,17 @@
 //! header   "KILNJRNL", version u32, reserved u32
 //! change   length u32 of the body, CRC-32 u32 of the body, body
 //! body     name (length u32, UTF-8), then a record, or nothing when the record is removed;
-//!          or the empty name, then a fingerprint that records refer to by its key
+//!          or the empty name, then a fingerprint that records refer to by its key;
+//!          or "//checkpoint", then a checkpoint, the length u64 of the change and "KILNCHKP"
 //! ```
 //!
 //! The log is append-only, and the last change of a name counts. A killed process can leave at most the last change torn; the
 //! log is truncated at the first damaged change, and the sources after it are built again. When more than a quarter of the
 //! file is out of date it is compacted: rewritten under a temporary name and renamed into place, because every build reads it.
+//!
+//! A checkpoint is what a tool wants to know about the last run that had nothing to do. It is the last change of the log, and
+//! is found from its end without reading the rest; the next change replaces it. So it describes the records before it, or
+//! does not exist.
 
 use crate::RelPath;
 use crate::fs::{Fs, Log, LogGuard};
@@ -24,6 +29,12 @@ const VERSION: u32 = 5;
 const HEADER: usize = 16;
 const PREFIX: usize = 8;
 
+/// The name of a checkpoint. No action has it: paths of sources do not start with a slash.
+const CHECKPOINT: &str = "//checkpoint";
+const CHECKPOINT_MAGIC: &[u8; 8] = b"KILNCHKP";
+/// The length of a change and the magic at the end of a checkpoint, in bytes.
+const TRAILER: usize = 16;
+
 /// The size in bytes below which the journal is not compacted.
 const MIN_COMPACT_LEN: usize = 64 << 10;
 
@@ -35,6 +46,8 @@ pub struct Records {
     fingerprints: HashMap<TextKey, Range<usize>>,
     live: usize,
     truncated: bool,
+    /// True if a checkpoint follows the bytes in the log.
+    checkpoint: bool,
     /// Held as long as the records are in use.
     #[allow(dead_code, reason = "dropping it is its use")]
     held: Option<LogGuard>,
@@ -61,12 +74,13 @@ impl Records {
         records.bytes = bytes;
         // A record has about 200 bytes; a table that is too large is cheaper than rehashing.
         records.index.reserve(records.bytes.len() / 192);
-        let mut at = HEADER;
+        let (mut last, mut at) = (HEADER, HEADER);
         while let Some(end) = records.parse_change(at) {
-            at = end;
+            (last, at) = (at, end);
         }
         records.truncated = at < records.bytes.len();
-        records.bytes.truncate(at);
+        records.checkpoint = !records.truncated && checkpoint(&records.bytes[last..]).is_some();
+        records.bytes.truncate(if records.checkpoint { last } else { at });
         records
     }
 
@@ -81,8 +95,11 @@ impl Records {
         let name = Reader::new(body).text()?;
         let end = at + PREFIX + len;
         let rest = end - len + 4 + name.len()..end;
-        let name: Box<str> = name.into();
-        self.index_change(name, rest)?;
+        // A checkpoint is no record, and one that another version left in the middle is not valid.
+        if name != CHECKPOINT {
+            let name: Box<str> = name.into();
+            self.index_change(name, rest)?;
+        }
         Some(end)
     }
 
@@ -145,6 +162,53 @@ impl Records {
 pub struct Journal {
     records: Records,
     log: Box<dyn Log>,
+    changed: bool,
+}
+
+/// The checkpoint at the end of a log.
+pub struct Checkpoint {
+    change: Vec<u8>,
+    content: Range<usize>,
+}
+
+impl Checkpoint {
+    /// Reads the checkpoint of a locked log, and nothing else; `None` if the last change of the log is not a checkpoint.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn read(log: &mut dyn Log) -> io::Result<Option<Checkpoint>> {
+        let len = log.len()?;
+        if len < (HEADER + TRAILER) as u64 || !has_header(&log.read_at(0, HEADER as u64)?) {
+            return Ok(None);
+        }
+        let trailer = log.read_at(len - TRAILER as u64, TRAILER as u64)?;
+        let mut r = Reader::new(&trailer);
+        let (Some(change_len), Some(magic)) = (r.u64(), r.array()) else { return Ok(None) };
+        if magic != *CHECKPOINT_MAGIC || change_len > len - HEADER as u64 {
+            return Ok(None);
+        }
+        let change = log.read_at(len - change_len, change_len)?;
+        let content = checkpoint(&change);
+        Ok(content.map(|content| Checkpoint { change, content }))
+    }
+
+    /// Returns the bytes that the tool wrote.
+    pub fn content(&self) -> &[u8] {
+        &self.change[self.content.clone()]
+    }
+}
+
+/// Returns the place of the content in a change that is a valid checkpoint.
+fn checkpoint(change: &[u8]) -> Option<Range<usize>> {
+    let mut r = Reader::new(change);
+    let (len, crc) = (r.u32()? as usize, r.u32()?);
+    let body = change.get(PREFIX..).filter(|body| body.len() == len)?;
+    let start = PREFIX + 4 + CHECKPOINT.len();
+    let end = change.len().checked_sub(TRAILER).filter(|end| start <= *end)?;
+    let is_checkpoint = r.text()? == CHECKPOINT
+        && change[end..][..8] == (change.len() as u64).to_le_bytes()
+        && change[end + 8..] == *CHECKPOINT_MAGIC;
+    (is_checkpoint && crc32fast::hash(body) == crc).then_some(start..end)
 }
 
 impl Journal {
@@ -166,15 +230,56 @@ impl Journal {
     /// # Errors
     /// If the log cannot be read or truncated.
     pub fn load(mut log: Box<dyn Log>) -> io::Result<Journal> {
-        let bytes = log.read()?;
-        let (len, is_journal) = (bytes.len(), has_header(&bytes));
+        let len = log.len()?;
+        let bytes = log.read_at(0, len)?;
+        let is_journal = has_header(&bytes);
         let records = Records::parse(bytes);
         if !is_journal {
             log.replace(&records.bytes)?;
-        } else if records.bytes.len() < len {
+        } else if records.truncated {
             log.truncate(records.bytes.len() as u64)?;
         }
-        Ok(Journal { records, log })
+        let changed = !is_journal || records.truncated;
+        Ok(Journal { records, log, changed })
+    }
+
+    /// Returns whether the log was changed since it was opened: appended to, compacted or repaired.
+    pub fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Writes a checkpoint, which describes the records as they are now. It is removed by the next change.
+    ///
+    /// # Errors
+    /// If writing fails; then there is no checkpoint.
+    pub fn write_checkpoint(&mut self, content: &[u8]) -> io::Result<()> {
+        let len = PREFIX + 4 + CHECKPOINT.len() + content.len() + TRAILER;
+        if u32::try_from(len).is_err() {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.remove_checkpoint()?;
+        let mut record = Vec::with_capacity(content.len() + TRAILER);
+        record.extend_from_slice(content);
+        record.extend_from_slice(&(len as u64).to_le_bytes());
+        record.extend_from_slice(CHECKPOINT_MAGIC);
+        let mut bytes = Vec::new();
+        put_change(&mut bytes, CHECKPOINT, &record);
+        self.append_bytes(&bytes)?;
+        self.records.checkpoint = true;
+        Ok(())
+    }
+
+    fn remove_checkpoint(&mut self) -> io::Result<()> {
+        if self.records.checkpoint {
+            self.log.truncate(self.records.bytes.len() as u64)?;
+            self.records.checkpoint = false;
+        }
+        Ok(())
+    }
+
+    /// Appends to the log. A torn change would hide all changes after it, so the log is truncated if writing fails.
+    fn append_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.log.append(bytes).inspect_err(|_| _ = self.log.truncate(self.records.bytes.len() as u64))
     }
 
     /// Returns the records.
@@ -205,11 +310,9 @@ impl Journal {
         if bytes.is_empty() {
             return Ok(());
         }
-        if let Err(error) = self.log.append(&bytes) {
-            // A torn change would hide all changes after it.
-            let _ = self.log.truncate(self.records.bytes.len() as u64);
-            return Err(error);
-        }
+        self.remove_checkpoint()?;
+        self.append_bytes(&bytes)?;
+        self.changed = true;
         self.records.bytes.extend_from_slice(&bytes);
         for (name, record) in indexed {
             self.records.index_change(name.into(), record);
@@ -243,6 +346,7 @@ impl Journal {
             put_change(&mut bytes, name, &records.bytes[records.index[name].clone()]);
         }
         self.log.replace(&bytes)?;
+        self.changed = true;
         self.records = Records::parse(bytes);
         Ok(())
     }
@@ -326,6 +430,62 @@ mod tests {
                 assert_eq!(open(&mem).records().names(), ["a", "c"], "{at}");
             }
         }
+    }
+
+    fn content(mem: &Mem) -> Option<Vec<u8>> {
+        let mut log = mem.open_log(&RelPath::new(NAME).unwrap(), &|| ()).unwrap();
+        Checkpoint::read(&mut *log).unwrap().map(|checkpoint| checkpoint.content().to_vec())
+    }
+
+    #[test]
+    fn next_change_replaces_the_checkpoint() {
+        let mem = Mem::new();
+        let mut journal = open(&mem);
+        assert_eq!(content(&mem), None);
+        journal.append(&[("a", Some(&record("1")))]).unwrap();
+        let without = mem.get(NAME).unwrap();
+        for text in ["first", "", "second"] {
+            journal.write_checkpoint(text.as_bytes()).unwrap();
+            assert_eq!(content(&mem).as_deref(), Some(text.as_bytes()));
+        }
+        journal = open(&mem);
+        assert!(!journal.is_changed() && !journal.records().is_truncated());
+        assert_eq!(journal.records().names(), ["a"]);
+        assert_eq!(content(&mem).as_deref(), Some(&b"second"[..]), "loading keeps it");
+        journal.append(&[]).unwrap();
+        assert_eq!(content(&mem).as_deref(), Some(&b"second"[..]), "nothing was appended");
+        journal.append(&[("b", Some(&record("2")))]).unwrap();
+        assert_eq!(content(&mem), None);
+        assert!(mem.get(NAME).unwrap().starts_with(&without) && journal.is_changed());
+        assert_eq!(open(&mem).records().names(), ["a", "b"]);
+    }
+
+    #[test]
+    fn damaged_checkpoint_is_none_and_is_truncated() {
+        let mem = Mem::new();
+        let mut journal = open(&mem);
+        journal.append(&[("a", Some(&record("1")))]).unwrap();
+        let start = mem.get(NAME).unwrap().len();
+        journal.write_checkpoint(b"content").unwrap();
+        drop(journal);
+        let whole = mem.get(NAME).unwrap();
+        for at in start..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0x10;
+            for damaged in [whole[..at].to_vec(), flipped] {
+                mem.put(NAME, damaged);
+                assert_eq!(content(&mem), None, "{at}");
+                let mut journal = open(&mem);
+                journal.append(&[("b", Some(&record("2")))]).unwrap();
+                assert_eq!(open(&mem).records().names(), ["a", "b"], "{at}");
+            }
+        }
+        // A version that does not know checkpoints appends behind it.
+        let mut mixed = whole;
+        put_change(&mut mixed, "c", &record("3").encode());
+        mem.put(NAME, mixed);
+        assert_eq!(content(&mem), None);
+        assert_eq!(open(&mem).records().names(), ["a", "c"]);
     }
 
     #[test]

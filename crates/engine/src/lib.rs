@@ -88,6 +88,7 @@ pub mod sink;
 pub mod stale;
 pub mod store;
 pub mod temporary;
+pub mod tree_stamps;
 mod walk;
 pub mod wire;
 

@@ -232,8 +232,14 @@ impl Log for MemLog {
         self.name.to_string()
     }
 
-    fn read(&mut self) -> io::Result<Vec<u8>> {
-        self.mem.get(self.name.as_str()).ok_or_else(missing)
+    fn len(&mut self) -> io::Result<u64> {
+        Ok(self.mem.get(self.name.as_str()).ok_or_else(missing)?.len() as u64)
+    }
+
+    fn read_at(&mut self, offset: u64, len: u64) -> io::Result<Vec<u8>> {
+        let bytes = self.mem.get(self.name.as_str()).ok_or_else(missing)?;
+        let rest = bytes.get(offset as usize..).and_then(|rest| rest.get(..len as usize));
+        rest.map(<[u8]>::to_vec).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     fn truncate(&mut self, len: u64) -> io::Result<()> {

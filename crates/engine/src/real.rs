@@ -158,7 +158,9 @@ fn remove_empty_dirs(dir: &Path) -> io::Result<()> {
 
 impl Fs for Real {
     fn walk(&self, boundary: Option<&str>) -> io::Result<Tree> {
-        walk::walk(&self.root, TEMPORARY, boundary)
+        let tree = walk::walk(&self.root, TEMPORARY, boundary)?;
+        // Some file systems, such as FAT and those on networks, do not stamp a directory when an entry changes.
+        Ok(if self.flushable.is_some() { tree } else { tree.with_directories(Vec::new()) })
     }
 
     fn read(&self, path: &RelPath) -> io::Result<Vec<u8>> {
@@ -286,9 +288,13 @@ impl Log for RealLog {
         self.path.display().to_string()
     }
 
-    fn read(&mut self) -> io::Result<Vec<u8>> {
-        self.file.seek(SeekFrom::Start(0))?;
-        read_to_len(&self.file, self.file.metadata()?.len())
+    fn len(&mut self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn read_at(&mut self, offset: u64, len: u64) -> io::Result<Vec<u8>> {
+        self.file.seek(SeekFrom::Start(offset))?;
+        read_to_len((&self.file).take(len), len)
     }
 
     fn truncate(&mut self, len: u64) -> io::Result<()> {
@@ -365,7 +371,11 @@ mod tests {
             let (bytes, held) = reader.join().unwrap();
             assert_eq!(bytes, b"first, second");
 
-            let owner = scope.spawn(|| real.open_log(&name, &waits.clone()).unwrap().read().unwrap());
+            let owner = scope.spawn(|| {
+                let mut log = real.open_log(&name, &waits.clone()).unwrap();
+                let len = log.len().unwrap();
+                log.read_at(0, len).unwrap()
+            });
             waiting.recv().unwrap();
             drop(held);
             assert_eq!(owner.join().unwrap(), b"first, second");

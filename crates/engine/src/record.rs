@@ -195,13 +195,13 @@ pub(crate) fn get_diags(r: &mut Reader<'_>) -> Option<Vec<Diag>> {
     list(r, Reader::diag)
 }
 
-fn put_stamp(w: &mut Writer, stamp: Stamp) {
+pub(crate) fn put_stamp(w: &mut Writer, stamp: Stamp) {
     w.i64(stamp.mtime_ns);
     w.i64(stamp.changed_ns);
     w.u64(stamp.len);
 }
 
-fn get_stamp(r: &mut Reader<'_>) -> Option<Stamp> {
+pub(crate) fn get_stamp(r: &mut Reader<'_>) -> Option<Stamp> {
     Some(Stamp { mtime_ns: r.i64()?, changed_ns: r.i64()?, len: r.u64()? })
 }
 

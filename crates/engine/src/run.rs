@@ -257,28 +257,55 @@ fn verdicts<A: Action>(
     actions: &[A],
     plan: Plan<'_>,
 ) -> Vec<Judged<A::Metadata>> {
-    let judge_one = |(src, out): &mut (usize, usize), action: &A| {
-        let stale = |why| Judged::Stale(why, action.weight(sources));
-        let Some(record) = records.get(action.source().as_str()) else { return stale(RebuildReason::New) };
-        if plan.force {
-            return stale(RebuildReason::Forced);
-        }
-        // Only another version of the tool writes metadata that cannot be read, and it has another fingerprint.
-        let artifacts = record.outputs.iter().map(PlacedArtifact::of).collect::<Option<Vec<_>>>();
-        let warnings = record.warnings.clone();
-        let find = |output: &Output<'_>| sink.find(output, plan.verify, out);
-        match judge(sources, action.fingerprint(), record, src, find) {
-            Verdict::Fresh(moved) => match artifacts {
-                None => stale(RebuildReason::New),
-                Some(artifacts) => {
-                    let moved = moved.map(|record| Box::new(record.into_owned()));
-                    Judged::Fresh(Outcome { state: State::Fresh, artifacts, warnings }, moved)
-                }
-            },
-            Verdict::Stale(why) => stale(why),
-        }
-    };
-    actions.par_iter().map_init(Default::default, judge_one).collect()
+    let judge_one = |hints: &mut Hints, action: &A| judge_one(sources, sink, records, action, plan, hints);
+    actions.par_iter().map_init(Hints::default, judge_one).collect()
+}
+
+/// The indices after the last input and output that were found, for fast lookups in sorted order.
+#[derive(Default)]
+struct Hints {
+    input: usize,
+    output: usize,
+}
+
+fn judge_one<A: Action>(
+    sources: SourceTree<'_>,
+    sink: &dyn Sink,
+    records: &Records,
+    action: &A,
+    plan: Plan<'_>,
+    hints: &mut Hints,
+) -> Judged<A::Metadata> {
+    let stale = |why| Judged::Stale(why, action.weight(sources));
+    let Some(record) = records.get(action.source().as_str()) else { return stale(RebuildReason::New) };
+    if plan.force {
+        return stale(RebuildReason::Forced);
+    }
+    // Only another version of the tool writes metadata that cannot be read, and it has another fingerprint.
+    let artifacts = record.outputs.iter().map(PlacedArtifact::of).collect::<Option<Vec<_>>>();
+    let warnings = record.warnings.clone();
+    let find = |output: &Output<'_>| sink.find(output, plan.verify, &mut hints.output);
+    match judge(sources, action.fingerprint(), record, &mut hints.input, find) {
+        Verdict::Fresh(moved) => match artifacts {
+            None => stale(RebuildReason::New),
+            Some(artifacts) => {
+                let moved = moved.map(|record| Box::new(record.into_owned()));
+                Judged::Fresh(Outcome { state: State::Fresh, artifacts, warnings }, moved)
+            }
+        },
+        Verdict::Stale(why) => stale(why),
+    }
+}
+
+/// Returns whether [`run`] would run an action.
+pub fn is_stale<A: Action>(
+    sources: SourceTree<'_>,
+    sink: &dyn Sink,
+    records: &Records,
+    action: &A,
+    plan: Plan<'_>,
+) -> bool {
+    matches!(judge_one(sources, sink, records, action, plan, &mut Hints::default()), Judged::Stale(..))
 }
 
 /// Removes the artifacts of deleted sources, unless another source has an artifact of the same name.

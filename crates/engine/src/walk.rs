@@ -14,14 +14,18 @@ use std::time::UNIX_EPOCH;
 /// Walks everything below `root`, which must be canonical. Names that start with `hidden` are ignored, and so is a directory
 /// below the root that contains a file named `boundary`.
 pub(crate) fn walk(root: &Path, hidden: &str, boundary: Option<&str>) -> io::Result<Tree> {
-    let found = Found { root, hidden, boundary, parts: Mutex::default(), problems: Mutex::default() };
+    // The stamp of a directory is taken before it is listed, so that a change during the walk shows in the next stamp.
+    let directories = Mutex::new(vec![(String::new(), stamp(&fs::metadata(root)?))]);
+    let found =
+        Found { root, hidden, boundary, parts: Mutex::default(), problems: Mutex::default(), directories };
     let top = fs::read_dir(root)?.collect::<io::Result<Vec<_>>>()?;
     rayon::scope(|scope| found.visit(scope, None, top));
     let mut parts = found.parts.into_inner().unwrap_or_default();
     parts.sort_unstable_by(|a, b| a.first().map(|e| &e.path).cmp(&b.first().map(|e| &e.path)));
     let mut entries = Vec::with_capacity(parts.iter().map(Vec::len).sum());
     parts.into_iter().for_each(|part| entries.extend(part));
-    Ok(Tree::new(entries, found.problems.into_inner().unwrap_or_default()))
+    let tree = Tree::new(entries, found.problems.into_inner().unwrap_or_default());
+    Ok(tree.with_directories(found.directories.into_inner().unwrap_or_default()))
 }
 
 struct Found<'a> {
@@ -31,6 +35,7 @@ struct Found<'a> {
     /// One list for each directory, so that the lock is taken once for many files.
     parts: Mutex<Vec<Vec<Entry>>>,
     problems: Mutex<Vec<Diag>>,
+    directories: Mutex<Vec<(String, Stamp)>>,
 }
 
 impl<'a> Found<'a> {
@@ -87,7 +92,7 @@ impl<'a> Found<'a> {
         if meta.is_file() {
             entries.push(Entry { path, file: Some(stamp(&meta)) });
         } else if meta.is_dir() {
-            scope.spawn(move |scope| self.directory(scope, path));
+            scope.spawn(move |scope| self.directory(scope, path, stamp(&meta)));
         } else if meta.is_symlink() {
             match self.follow(item) {
                 Ok(meta) if meta.is_file() => {
@@ -109,7 +114,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    fn directory<'s>(&'s self, scope: &rayon::Scope<'s>, path: RelPath) {
+    fn directory<'s>(&'s self, scope: &rayon::Scope<'s>, path: RelPath, stamp: Stamp) {
         let full = path.below(self.root);
         let listing = match fs::read_dir(&full).and_then(|dir| dir.collect::<io::Result<Vec<_>>>()) {
             Ok(listing) => listing,
@@ -119,6 +124,9 @@ impl<'a> Found<'a> {
                 return self.problems.lock().map(|mut p| p.push(diag)).unwrap_or_default();
             }
         };
+        if let Ok(mut directories) = self.directories.lock() {
+            directories.push((path.to_string(), stamp));
+        }
         if self.boundary.is_some_and(|name| listing.iter().any(|item| item.file_name() == name)) {
             return;
         }

@@ -105,13 +105,25 @@ impl ScannedFile {
         scanned
     }
 
-    /// Runs the second pass: everything that needs other files or the image size limit.
+    /// Returns the path.
+    pub(crate) fn path(&self) -> &str {
+        &self.entry.path
+    }
+
+    /// Returns the hash and the size of the contents, if the file could be read.
+    pub(crate) fn content(&self) -> Option<(String, u64)> {
+        Some((self.entry.hash.clone()?, self.entry.size))
+    }
+
+    /// Runs the second pass: everything that needs other files or the image size limit. A texture with the same contents as
+    /// the file `same_as` has the tile of that one.
     pub(crate) fn finish(
         self,
         cap: u32,
         read: &Read<'_>,
         textures: &Textures,
         tiles: Option<&Tiles<'_>>,
+        same_as: Option<&str>,
     ) -> Entry {
         let ScannedFile { mut entry, geometry, shape } = self;
         entry.geometry = geometry;
@@ -119,7 +131,7 @@ impl ScannedFile {
             let shown = read(&entry.path).map_err(|e| e.to_string()).and_then(|bytes| {
                 let view = Ktx2View::read(&bytes).map_err(|e| e.to_string())?;
                 let (width, height) = (view.shape().width, view.shape().height);
-                if let Some(tiles) = tiles.filter(|_| width.max(height) > cap) {
+                if let Some(tiles) = tiles.filter(|_| width.max(height) > cap && same_as.is_none()) {
                     entry.tile = tiles.add(&entry.path, &view)?;
                 }
                 decode_images(&view, cap)
@@ -168,7 +180,7 @@ impl Entry {
                 members.push(("was", was));
             }
         }
-        let TextureImages { levels, holds } = std::mem::take(&mut self.images);
+        let TextureImages { levels, holds, range } = std::mem::take(&mut self.images);
         if !levels.is_empty() {
             let ids: Vec<Vec<usize>> =
                 levels.iter().map(|level| level.images.iter().map(|png| blobs.add(png)).collect()).collect();
@@ -183,6 +195,9 @@ impl Entry {
             });
             members.push(("levels", Json::List(levels.collect())));
             members.push(("holds", holds.into()));
+            if let Some(range) = range {
+                members.push(("range", Json::list(range.map(u32::from))));
+            }
         }
         if let Some(tile) = self.tile.take() {
             members.push(("tile", tile.into()));

@@ -138,11 +138,31 @@ impl Tiles<'_> {
     /// Writes the base level of a 2D texture; returns its URL, or `None` for other textures.
     fn add(&self, path: &str, view: &Ktx2View<'_>) -> Result<Option<String>, String> {
         let Some(image) = texture_images::base_image(view, self.max_side) else { return Ok(None) };
+        let (name, url) = self.name(path);
+        (self.write)(&name, &image?).map_err(|e| format!("the image cannot be written: {e}"))?;
+        Ok(Some(url))
+    }
+
+    /// Returns the file name and the URL of the image of a texture.
+    fn name(&self, path: &str) -> (String, String) {
         // A name without characters that a URL or a file system treats specially.
         let name = format!("{:016x}.png", refs::fnv1a_64(path.as_bytes()));
-        (self.write)(&name, &image?).map_err(|e| format!("the image cannot be written: {e}"))?;
-        Ok(Some(format!("{}/{name}", self.folder)))
+        let url = format!("{}/{name}", self.folder);
+        (name, url)
     }
+}
+
+/// Maps each file whose content an earlier file has, too, to that file.
+fn duplicates(scanned: &[ScannedFile]) -> BTreeMap<String, String> {
+    let mut first = BTreeMap::new();
+    let mut same = BTreeMap::new();
+    for (path, content) in scanned.iter().filter_map(|file| Some((file.path(), file.content()?))) {
+        match first.get(&content) {
+            Some(earlier) => _ = same.insert(path.to_owned(), String::clone(earlier)),
+            None => _ = first.insert(content, path.to_owned()),
+        }
+    }
+    same
 }
 
 /// Builds the report of these files.
@@ -177,8 +197,13 @@ pub fn report_with_tiles(files: &Files<'_>, options: &Options, tiles: Option<&Ti
     }
 
     let manifest = material::Textures::new(files);
-    let mut entries: Vec<Entry> =
-        scanned.into_par_iter().map(|scanned| scanned.finish(cap, files.read, &manifest, tiles)).collect();
+    let duplicates = duplicates(&scanned);
+    let finish = |scanned: ScannedFile| {
+        let same_as = duplicates.get(scanned.path()).map(String::as_str);
+        scanned.finish(cap, files.read, &manifest, tiles, same_as)
+    };
+    let mut entries: Vec<Entry> = scanned.into_par_iter().map(finish).collect();
+    share_tiles(&mut entries, &duplicates);
     let more = entries.iter().filter(|entry| entry.cut).count();
     if more > 0 {
         notes.push(format!(
@@ -205,6 +230,17 @@ pub fn report_with_tiles(files: &Files<'_>, options: &Options, tiles: Option<&Ti
     ]);
     let html = page::page(files.title, &data, blobs, tiles.is_some());
     Report { html, files: files_count, size, broken, notes, change }
+}
+
+/// Gives textures with the same content the same tile, which was written once.
+fn share_tiles(entries: &mut [Entry], duplicates: &BTreeMap<String, String>) {
+    let tiles: BTreeMap<String, String> =
+        entries.iter().filter_map(|entry| Some((entry.path.clone(), entry.tile.clone()?))).collect();
+    for entry in entries {
+        if let Some(tile) = duplicates.get(&entry.path).and_then(|first| tiles.get(first)) {
+            entry.tile = Some(tile.clone());
+        }
+    }
 }
 
 /// Chooses the meshes and animations to embed: the smallest ones, as many as fit.

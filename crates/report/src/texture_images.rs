@@ -3,8 +3,9 @@
 //! Mip levels are decoded as streams, one row of blocks at a time, so that memory depends on the size of the
 //! image and not on that of the texture. Level 0 is always shown, downsampled by a power of two if necessary:
 //! where the texture has a mip level of that size, its images are shown in place of level 0, which is not
-//! decoded. Further mip levels are shown if they fit. Rejects mip levels of more than [`MAX_LEVEL_BYTES`], and invalid
-//! blocks.
+//! decoded. Further mip levels are shown if they fit. Textures of 16 bits are stretched to eight from the range of their
+//! values, because a height map often uses a small part of it. Rejects mip levels of more than [`MAX_LEVEL_BYTES`], and
+//! invalid blocks.
 
 use kiln_format::ktx2::{Channels, Ktx2View, Level, Payload, Shape, Supercompression, Transfer};
 use kiln_ir::image::narrow;
@@ -26,6 +27,8 @@ pub(crate) struct TextureImages {
     /// The channels that hold data: those that the file declares, or fewer if the contents use only `R`, or
     /// `RG` as a normal map does.
     pub(crate) holds: &'static str,
+    /// The least and the largest value of the colour channels of a texture of 16 bits; they are shown as 0 and 255.
+    pub(crate) range: Option<[u16; 2]>,
 }
 
 /// The images of one mip level.
@@ -89,6 +92,7 @@ pub(crate) fn decode_images(view: &Ktx2View<'_>, cap: u32) -> Result<TextureImag
     let numbered = view.levels().zip(0..);
     let mut stats = ChannelStats::default();
     let stand_in = stand_in(view, cap);
+    let range = value_range(view, stand_in.unwrap_or(0))?;
     let level = |(level, number): (Level<'_>, u32)| {
         if let Some(other) = stand_in.filter(|_| number == 0) {
             let [width, height, _] = view.shape().level_dims(other);
@@ -104,8 +108,11 @@ pub(crate) fn decode_images(view: &Ktx2View<'_>, cap: u32) -> Result<TextureImag
         let divisor = divisor(level.dims, number, cap);
         let shown = divisor.map_or([0; 2], |d| [level.dims[0].div_ceil(d), level.dims[1].div_ceil(d)]);
         let images = match divisor {
-            Some(divisor) => decode(view, &level, divisor, &mut stats)
-                .map_err(|why| format!("mip level {number}: {why}"))?,
+            Some(divisor) => decode(view, &level, divisor, range, &mut |image| {
+                stats.add(&image.texels);
+                image.png(png::Compression::Fast)
+            })
+            .map_err(|why| format!("mip level {number}: {why}"))?,
             None => vec![],
         };
         let stored = level.bytes.len() as u64;
@@ -114,15 +121,42 @@ pub(crate) fn decode_images(view: &Ktx2View<'_>, cap: u32) -> Result<TextureImag
     let levels = numbered.map(level).collect::<Result<_, String>>()?;
     let channels = view.payload().channels();
     let data = view.transfer() == Transfer::Linear && channels == Channels::Rgb;
-    Ok(TextureImages { levels, holds: stats.holds().filter(|_| data).unwrap_or(channels.name()) })
+    Ok(TextureImages { levels, holds: stats.holds().filter(|_| data).unwrap_or(channels.name()), range })
 }
 
-/// Decodes the base level of a 2D texture, downsampled to at most `max` texels in width and height. Returns
-/// `None` for cubemaps, arrays and 3D textures.
+/// Decodes the base level of a 2D texture or, if it has more than `max` texels in width or height, the mip level of that size
+/// or the base level, downsampled. Returns `None` for cubemaps, arrays and 3D textures.
 pub(crate) fn base_image(view: &Ktx2View<'_>, max: u32) -> Option<Result<Vec<u8>, String>> {
-    let level = view.level(0).filter(|level| image_count(&view.shape(), level.dims) == 1)?;
+    let number = stand_in(view, max).unwrap_or(0);
+    let level = view.level(number).filter(|level| image_count(&view.shape(), level.dims) == 1)?;
     let divisor = divisor(level.dims, 0, max)?;
-    Some(decode(view, &level, divisor, &mut ChannelStats::default()).map(|mut images| images.remove(0)))
+    let image = value_range(view, number)
+        // The image is large and is not embedded, so time matters more than size.
+        .and_then(|range| {
+            decode(view, &level, divisor, range, &mut |image| image.png(png::Compression::Fastest))
+        });
+    Some(image.map(|mut images| images.pop().unwrap_or_default()))
+}
+
+/// Returns the range of the colour channels of a mip level of 16 bits; `None` for other textures.
+fn value_range(view: &Ktx2View<'_>, level: u32) -> Result<Option<[u16; 2]>, String> {
+    let channels = match view.payload() {
+        Payload::R16 => 1,
+        Payload::Rg16 => 2,
+        Payload::Rgba16 => 4,
+        _ => return Ok(None),
+    };
+    let Some(level) = view.level(level) else { return Ok(None) };
+    let mut range = [u16::MAX, 0];
+    for_each_row(view, &level, &mut |row| {
+        for texel in row.chunks_exact(2 * channels) {
+            for value in texel.as_chunks::<2>().0.iter().take(3).map(|bytes| u16::from_le_bytes(*bytes)) {
+                range = [range[0].min(value), range[1].max(value)];
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Some(range))
 }
 
 /// Statistics of the channels over all images.
@@ -155,12 +189,12 @@ impl ChannelStats {
     }
 }
 
-fn decode(
+/// Decompresses a mip level, one row of blocks at a time.
+fn for_each_row(
     view: &Ktx2View<'_>,
     level: &Level<'_>,
-    divisor: u32,
-    stats: &mut ChannelStats,
-) -> Result<Vec<Vec<u8>>, String> {
+    each: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+) -> Result<(), String> {
     let [width, height, _] = level.dims;
     if level.uncompressed_len > MAX_LEVEL_BYTES || width > MAX_SIDE || height > MAX_SIDE {
         return Err("the mip level is too large to be shown".to_owned());
@@ -175,38 +209,74 @@ fn decode(
     let side = view.payload().block_side();
     let row_len = u64::from(width.div_ceil(side)) * view.payload().block_len();
     let mut row = vec![0; row_len as usize];
-    let mut strip = vec![[0; 4]; width as usize * side as usize];
-    let mut out = Vec::new();
-    for _ in 0..image_count(&view.shape(), level.dims) {
-        let mut image = Downsampled::new(width, height, divisor);
-        for y in (0..height).step_by(side as usize) {
-            bytes.read_exact(&mut row).map_err(cut)?;
-            unpack(view, &row, width as usize, &mut strip)
-                .ok_or("the mip level has a block with an invalid mode")?;
-            strip
-                .chunks_exact(width as usize)
-                .take((height - y) as usize)
-                .for_each(|texels| image.add(texels));
-        }
-        let texels = image.finish();
-        stats.add(&texels);
-        out.push(png(texels, width.div_ceil(divisor), height.div_ceil(divisor))?);
+    for _ in 0..image_count(&view.shape(), level.dims) * u64::from(height.div_ceil(side)) {
+        bytes.read_exact(&mut row).map_err(cut)?;
+        each(&row)?;
     }
+    Ok(())
+}
+
+/// An image of eight bits per channel.
+struct Bitmap {
+    width: u32,
+    height: u32,
+    texels: Vec<[u8; 4]>,
+}
+
+/// Decodes the images of a mip level, downsampled; returns what `encode` makes of them.
+fn decode(
+    view: &Ktx2View<'_>,
+    level: &Level<'_>,
+    divisor: u32,
+    range: Option<[u16; 2]>,
+    encode: &mut dyn FnMut(&Bitmap) -> Result<Vec<u8>, String>,
+) -> Result<Vec<Vec<u8>>, String> {
+    let [width, height, _] = level.dims;
+    let side = view.payload().block_side();
+    let mut strip = vec![[0; 4]; width as usize * side as usize];
+    let mut image = Downsampled::new(width, height, divisor);
+    let (mut out, mut y) = (Vec::new(), 0);
+    for_each_row(view, level, &mut |row| {
+        unpack(view, row, width as usize, range, &mut strip)
+            .ok_or("the mip level has a block with an invalid mode")?;
+        strip.chunks_exact(width as usize).take((height - y) as usize).for_each(|texels| image.add(texels));
+        y += side;
+        if y >= height {
+            y = 0;
+            let full = std::mem::replace(&mut image, Downsampled::new(width, height, divisor));
+            let (width, height) = (width.div_ceil(divisor), height.div_ceil(divisor));
+            out.push(encode(&Bitmap { width, height, texels: full.finish() })?);
+        }
+        Ok(())
+    })?;
     Ok(out)
 }
 
 /// Decodes one row of blocks to rows of texels.
-fn unpack(view: &Ktx2View<'_>, row: &[u8], width: usize, strip: &mut [[u8; 4]]) -> Option<()> {
+fn unpack(
+    view: &Ktx2View<'_>,
+    row: &[u8],
+    width: usize,
+    range: Option<[u16; 2]>,
+    strip: &mut [[u8; 4]],
+) -> Option<()> {
     match view.payload() {
-        // Sixteen bits are shown as eight.
         Payload::R16 | Payload::Rg16 | Payload::Rgba16 => {
             let channels = view.payload().block_len() as usize / 2;
+            let [least, most] = range.unwrap_or([0, u16::MAX]).map(u32::from);
+            // A texture of one value is shown as it is.
+            let (least, span) = if most > least { (least, most - least) } else { (0, u16::MAX.into()) };
+            let stretched = |value: u16| {
+                let above = u32::from(value).saturating_sub(least).min(span);
+                ((above * 255 + span / 2) / span) as u8
+            };
             for (texel, bytes) in strip.iter_mut().zip(row.chunks_exact(2 * channels)) {
-                let value = |i: usize| narrow(u16::from_le_bytes([bytes[2 * i], bytes[2 * i + 1]]));
+                let value = |i: usize| u16::from_le_bytes([bytes[2 * i], bytes[2 * i + 1]]);
+                let shown = |i: usize| stretched(value(i));
                 *texel = match channels {
-                    1 => [value(0), value(0), value(0), u8::MAX],
-                    2 => [value(0), value(1), 0, u8::MAX],
-                    _ => [value(0), value(1), value(2), value(3)],
+                    1 => [shown(0), shown(0), shown(0), u8::MAX],
+                    2 => [shown(0), shown(1), 0, u8::MAX],
+                    _ => [shown(0), shown(1), shown(2), narrow(value(3))],
                 };
             }
         }
@@ -298,23 +368,41 @@ impl Downsampled {
     }
 }
 
-/// Encodes an image as PNG with as few channels as possible.
-fn png(texels: Vec<[u8; 4]>, width: u32, height: u32) -> Result<Vec<u8>, String> {
-    let opaque = texels.iter().all(|t| t[3] == 255);
-    let grey = opaque && texels.iter().all(|t| t[0] == t[1] && t[0] == t[2]);
-    let (color, data): (_, Vec<u8>) = match (opaque, grey) {
-        (_, true) => (png::ColorType::Grayscale, texels.iter().map(|t| t[0]).collect()),
-        (true, _) => (png::ColorType::Rgb, texels.iter().flat_map(|t| [t[0], t[1], t[2]]).collect()),
-        _ => (png::ColorType::Rgba, texels.into_flattened()),
-    };
-    let mut out = Vec::new();
-    let mut encoder = png::Encoder::new(&mut out, width, height);
-    encoder.set_color(color);
-    encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_compression(png::Compression::Fast);
-    let write = || encoder.write_header()?.write_image_data(&data);
-    write().map_err(|e: png::EncodingError| e.to_string())?;
-    Ok(out)
+impl Bitmap {
+    /// Encodes the image as PNG with as few channels as possible.
+    fn png(&self, compression: png::Compression) -> Result<Vec<u8>, String> {
+        let texels = &self.texels;
+        let opaque = texels.iter().all(|t| t[3] == 255);
+        let grey = opaque && texels.iter().all(|t| t[0] == t[1] && t[0] == t[2]);
+        let mut data = Vec::new();
+        let color = match (opaque, grey) {
+            (_, true) => {
+                data.extend(texels.iter().map(|t| t[0]));
+                png::ColorType::Grayscale
+            }
+            (true, _) => {
+                data.resize(texels.len() * 3, 0);
+                data.as_chunks_mut::<3>()
+                    .0
+                    .iter_mut()
+                    .zip(texels)
+                    .for_each(|(to, t)| *to = [t[0], t[1], t[2]]);
+                png::ColorType::Rgb
+            }
+            _ => {
+                data.extend_from_slice(texels.as_flattened());
+                png::ColorType::Rgba
+            }
+        };
+        let mut out = Vec::new();
+        let mut encoder = png::Encoder::new(&mut out, self.width, self.height);
+        encoder.set_color(color);
+        encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_compression(compression);
+        let write = || encoder.write_header()?.write_image_data(&data);
+        write().map_err(|e: png::EncodingError| e.to_string())?;
+        Ok(out)
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use kiln_format::hmat::{self, GpuMaterial};
 use kiln_format::ktx2::{self, Channels, Desc, Payload, Shape, Supercompression, Transfer};
 use kiln_format::refs::hash_asset_ref;
 use kiln_format::{hman, hmesh};
-use kiln_report::{Files, Options, PreviousReport, PreviousReportError, Report, report};
+use kiln_report::{Files, Options, PreviousReport, PreviousReportError, Report, Tiles, report};
 use kiln_uastc::{View, bc7, blocks_high, encode_rows, encoded_len};
 use meshes::{Mesh, MeshSpec};
 use serde_json::Value;
@@ -281,6 +281,60 @@ fn shows_3d_array_and_float_textures() {
     // HDR values get the sRGB transfer function (0.5 is 188, 0.25 is 137); a lookup table is shown unchanged.
     assert_eq!(image("c.ktx2", 0), [[255, 188, 0, 255], [255, 0, 137, 128]]);
     assert_eq!(image("d.ktx2", 0), [[255, 128, 0, 255], [255, 0, 64, 128]]);
+}
+
+#[test]
+fn stretches_16_bit_textures_to_the_range_of_their_values() {
+    let bytes = |values: &[u16]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+    let flat = |payload, values: &[u16]| {
+        texture(Shape::flat(2, 1), payload, Transfer::Linear, true, &[bytes(values)])
+    };
+    let tree = Tree::from([
+        ("height.ktx2".into(), flat(Payload::R16, &[1000, 1300])),
+        ("constant.ktx2".into(), flat(Payload::R16, &[0x8080, 0x8080])),
+        ("rg.ktx2".into(), flat(Payload::Rg16, &[100, 200, 200, 150])),
+        ("rgba.ktx2".into(), flat(Payload::Rgba16, &[0, 0x8080, 0xffff, 0x8080, 0x101, 0x202, 0x303, 0])),
+    ]);
+    let made = page(&tree, &Options::default());
+    let data = data(&made.html);
+    let image = |path: &str| rgba(&blob(&made.html, &file(&data, path)["levels"][0]["images"][0])).2;
+    assert_eq!(image("height.ktx2"), [[0, 0, 0, 255], [255; 4]]);
+    assert_eq!(file(&data, "height.ktx2")["range"], serde_json::json!([1000, 1300]));
+    assert_eq!(image("constant.ktx2"), [[128, 128, 128, 255]; 2]);
+    assert_eq!(file(&data, "constant.ktx2")["range"], serde_json::json!([0x8080, 0x8080]));
+    assert_eq!(image("rg.ktx2"), [[0, 255, 0, 255], [255, 128, 0, 255]]);
+    assert_eq!(image("rgba.ktx2"), [[0, 128, 255, 128], [1, 2, 3, 0]]);
+}
+
+#[test]
+fn textures_with_the_same_content_share_a_tile() {
+    let level = |side: u32| painted(side, side, 1);
+    let levels: Vec<_> = [64, 32, 16].map(level).to_vec();
+    let mips = texture(Shape::flat(64, 64), Payload::Rgba8, Transfer::Srgb, true, &levels);
+    let other = texture(Shape::flat(64, 64), Payload::Rgba8, Transfer::Srgb, true, &levels[..1]);
+    let tree =
+        Tree::from([("a.ktx2".into(), mips.clone()), ("b.ktx2".into(), mips), ("c.ktx2".into(), other)]);
+    let list: Vec<(String, u64)> =
+        tree.iter().map(|(path, bytes)| (path.clone(), bytes.len() as u64)).collect();
+    let read = |path: &str| Ok(tree[path].clone());
+    let files = Files { title: "tiles", list: &list, read: &read, problems: &[] };
+    let written = std::sync::Mutex::new(BTreeMap::new());
+    let write = |name: &str, bytes: &[u8]| {
+        assert!(written.lock().unwrap().insert(name.to_owned(), bytes.to_vec()).is_none(), "written twice");
+        Ok(())
+    };
+    let tiles = Tiles { folder: "t", max_side: 32, write: &write };
+    let options = Options::default().max_texture(16);
+    let data = data(&kiln_report::report_with_tiles(&files, &options, Some(&tiles)).html);
+    let tile = |path: &str| file(&data, path)["tile"].as_str().unwrap()["t/".len()..].to_owned();
+    let written = written.into_inner().unwrap();
+    assert_eq!(written.len(), 2);
+    assert_eq!(tile("a.ktx2"), tile("b.ktx2"));
+    // The mip level of the largest size is taken where there is one, and the base level is downsampled elsewhere.
+    let (width, _, texels) = rgba(&written[&tile("a.ktx2")]);
+    assert!(width == 32 && texels.as_flattened() == levels[1]);
+    let (width, _, texels) = rgba(&written[&tile("c.ktx2")]);
+    assert!(width == 32 && texels.as_flattened() != levels[1]);
 }
 
 #[test]

@@ -186,6 +186,10 @@ function texturePanel(file, body, keys) {
     const full = el("button", { onclick: () => { frame.replaceChildren(el("img", { src: file.tile, alt: file.path })); note.textContent = `Full resolution, ${levels[0].dims[0]} × ${levels[0].dims[1]}, loaded from ${file.tile}.`; full.remove(); } }, "Full resolution");
     tools.append(full);
   }
+  if (file.range) {
+    const [least, most] = file.range;
+    tools.append(el("p", {}, `16-bit values from ${least} to ${most}` + (most > least ? ", shown as black to white." : ".")));
+  }
   body.append(frame, note, tools, steps);
   const users = files.filter((f) => (f.materials || []).some((m) => Object.values(m.textures).includes(file.place)));
   if (users.length) body.append(el("p", {}, "Used by ", users.flatMap((f) => [el("a", { href: link(f) }, f.path), " "])));

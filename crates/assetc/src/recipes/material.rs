@@ -21,7 +21,7 @@ use crate::recipe::{Recipe, Suffix, suffix};
 use crate::texture_role::mode_of as mode_of_source;
 use crate::tools::Tools;
 pub(crate) use json_schema::json_schema;
-use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
+use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceFiles, SourceTree};
 use kiln_format::{hmat, refs};
 use kiln_import::image::{AUTHORING_EXTENSIONS, IMAGE_EXTENSIONS};
 use kiln_ir::Slot;
@@ -83,6 +83,36 @@ impl Recipe for Material {
 
     fn contains_images(&self) -> bool {
         true
+    }
+
+    fn find_images(
+        &self,
+        source: &RelPath,
+        settings: &Settings,
+        files: &mut dyn SourceFiles,
+    ) -> Result<Vec<RelPath>, Diag> {
+        let mut references = Vec::new();
+        for one in &schema::parse(&files.read(source)?)? {
+            for slot in Slot::ALL {
+                match &one.textures[slot as usize] {
+                    None => {}
+                    Some(Reference::Packed { description, .. }) => {
+                        packing::read_images(source, description, files)?
+                    }
+                    Some(Reference::File { text, .. }) => {
+                        let path = resolve(source, text, Code::MatTexture)?;
+                        let bytes = files.read(&path)?;
+                        if is_description(&path) {
+                            packing::read_images(&path, &description::parse(&bytes)?, files)?;
+                        }
+                        let compiled = compiled_as_source(&path, settings);
+                        let compiled = compiled.filter(|(mode, _)| *mode == mode_of(slot));
+                        references.extend(compiled.map(|(_, output)| output));
+                    }
+                }
+            }
+        }
+        Ok(references)
     }
 
     fn weight(&self, _: &RelPath, _: &Settings, _: SourceTree<'_>) -> u64 {

@@ -18,8 +18,9 @@ use crate::recipe::{Recipe, Suffix, suffix};
 use crate::recipes::ktx;
 use crate::tools::Tools;
 use geometry::Geometry;
-use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
-use kiln_import::{gltf, obj};
+use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceFiles, SourceTree};
+use kiln_import::gltf::{self, SceneSelection};
+use kiln_import::{Imported, obj};
 use kiln_ir::{Scene, Valid};
 use materials::{is_texture_name, with_ending};
 use skeleton::Skeleton;
@@ -71,6 +72,15 @@ impl Recipe for Mesh {
         true
     }
 
+    fn find_images(
+        &self,
+        source: &RelPath,
+        settings: &Settings,
+        files: &mut dyn SourceFiles,
+    ) -> Result<Vec<RelPath>, Diag> {
+        import(source, settings, files, false).map(|_| vec![])
+    }
+
     fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
         weigh(source, sources)
     }
@@ -85,15 +95,30 @@ impl Recipe for Mesh {
         let output = self
             .output(source)
             .ok_or_else(|| Diag::new(Code::Mesh, "the file name has no stem, so the output has no name"))?;
-        let is = |extension| suffix(source).is_some_and(|s| s.is(&[extension]));
-        let imported = match () {
-            () if is("obj") => obj::import(&mut cx.inputs, source)?,
-            #[cfg(feature = "fbx")]
-            () if is("fbx") => kiln_import::fbx::import(&mut cx.inputs, source)?,
-            () => gltf::import_scene(&mut cx.inputs, source, settings.mesh.scene.map(Index::get))?,
-        };
+        let imported = import(source, settings, &mut cx.inputs, true)?;
         imported.warnings.into_iter().for_each(|warning| cx.warn(warning));
         compile(cx, imported.value, &output, settings)
+    }
+}
+
+/// Imports a model; without its geometry, if that is not wanted and the format allows it.
+fn import(
+    source: &RelPath,
+    settings: &Settings,
+    files: &mut dyn SourceFiles,
+    geometry: bool,
+) -> Result<Imported<Valid<Scene>>, Diag> {
+    let is = |extension| suffix(source).is_some_and(|s| s.is(&[extension]));
+    match () {
+        () if is("obj") => obj::import(files, source),
+        #[cfg(feature = "fbx")]
+        () if is("fbx") => kiln_import::fbx::import(files, source),
+        () => {
+            let scene = settings.mesh.scene.map(Index::get);
+            let scene = scene.map_or(SceneSelection::Default, SceneSelection::Index);
+            let options = gltf::Options::new().scene(scene).geometry(geometry);
+            gltf::import_with(files, source, &options)
+        }
     }
 }
 

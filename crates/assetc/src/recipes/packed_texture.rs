@@ -1,13 +1,12 @@
 //! `*.tex`: a texture description in YAML to a `.ktx2` whose channels come from several images.
 
 use super::ktx::{self, weigh};
-use super::packing::description::{self, Channel};
-use super::packing::{Packing, mode_of, resolve};
+use super::packing::{Packing, description, image_paths, mode_of, read_images};
 use crate::artifact::FileArtifact;
 use crate::config::Settings;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
-use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
+use kiln_engine::{ActionContext, Diag, RelPath, SourceFiles, SourceTree};
 
 /// The recipe for a texture description.
 pub(crate) struct PackedTexture;
@@ -41,15 +40,21 @@ impl Recipe for PackedTexture {
         true
     }
 
+    fn find_images(
+        &self,
+        source: &RelPath,
+        _: &Settings,
+        files: &mut dyn SourceFiles,
+    ) -> Result<Vec<RelPath>, Diag> {
+        let description = description::parse(&files.read(source)?)?;
+        read_images(source, &description, files).map(|()| vec![])
+    }
+
     fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
         let description =
             sources.fs.peek(source, ktx::HEAD).ok().and_then(|head| description::parse(&head).ok());
-        let images = description.iter().flat_map(|description| &description.channels);
-        let paths = images.filter_map(|channel| match channel {
-            Channel::Image(image) => resolve(source, &image.path, Code::ChannelImage).ok(),
-            Channel::Constant(_) => None,
-        });
-        let mut paths: Vec<RelPath> = paths.collect();
+        let paths = description.iter().flat_map(|description| image_paths(source, description));
+        let mut paths: Vec<RelPath> = paths.filter_map(Result::ok).collect();
         paths.sort();
         paths.dedup();
         weigh(&paths.iter().collect::<Vec<_>>(), false, settings, sources)

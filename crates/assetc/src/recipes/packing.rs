@@ -10,7 +10,7 @@ use crate::config::{Settings, TextureKind};
 use crate::recipe::suffix;
 use description::{Channel, Description, ImageChannel};
 pub(crate) use json_schema::{channels as channels_schema, json_schema};
-use kiln_engine::{ActionContext, Code, Diag, Hash, Limits, RelPath, SharedResult, WorkKey};
+use kiln_engine::{ActionContext, Code, Diag, Hash, Limits, RelPath, SharedResult, SourceFiles, WorkKey};
 use kiln_import::image::{self, Header};
 use kiln_ir::{Image, Texels};
 use kiln_texture::{ChannelPlane, Mode, PackedChannel, pack_channels};
@@ -40,6 +40,30 @@ pub(crate) fn resolve(file: &RelPath, text: &str, code: Code) -> Result<RelPath,
             "give the path of an image relative to this file, or relative to the source tree with a leading /",
         )
     })
+}
+
+/// Returns the resolved path of each channel of a description in `file` that comes from an image.
+pub(crate) fn image_paths(
+    file: &RelPath,
+    description: &Description,
+) -> impl Iterator<Item = Result<RelPath, Diag>> {
+    description.channels.iter().filter_map(move |channel| match channel {
+        Channel::Image(image) => Some(resolve(file, &image.path, Code::ChannelImage)),
+        Channel::Constant(_) => None,
+    })
+}
+
+/// Reads the images of a description in `file`.
+///
+/// # Errors
+///
+/// `channel-image` if a path is outside the source tree, and the errors of reading.
+pub(crate) fn read_images(
+    file: &RelPath,
+    description: &Description,
+    files: &mut dyn SourceFiles,
+) -> Result<(), Diag> {
+    image_paths(file, description).try_for_each(|path| files.read(&path?).map(drop))
 }
 
 /// A description whose paths are resolved. Equal ones give the same texture.

@@ -4,6 +4,7 @@ mod basics;
 mod broken_sources;
 mod cache;
 mod cache_server;
+mod checkpoint;
 mod commands;
 mod concurrency;
 mod config;

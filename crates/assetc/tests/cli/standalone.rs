@@ -29,6 +29,9 @@ fn default_compiles_images_of_models_and_states_their_size() {
     assert_eq!(outputs(&p), ["crate/tex_0.ktx2", "ui.ktx2", "wood.ktx2"]);
     let line = "; 1 image of models shipped twice: ";
     assert!(ran.stdout.contains(line) && ran.stdout.contains("(texture.standalone)"), "{ran:?}");
+    // A build that compiles nothing does not repeat it, except in verbose output.
+    assert!(!p.run(&[]).expect(0).stdout.contains("shipped twice"));
+    assert!(p.run(&["-v"]).expect(0).stdout.contains(line));
     let json = p.run(&["--json"]).expect(0).json();
     assert_eq!(json["duplicates"]["images"], 1);
     assert_eq!(json["duplicates"]["bytes"], p.read("runtime/wood.ktx2").len() as u64);
@@ -78,6 +81,65 @@ fn unreferenced_follows_the_references_of_models() {
     p.run(&["-q", "--no-cache", "-o", "clean", "--pack"]).expect(0);
     assert!(p.tree("clean") == incremental);
     p.run(&["check", "runtime.hpack"]).expect(0);
+}
+
+#[test]
+fn images_of_texture_descriptions_are_not_images_of_models() {
+    let p = Project::new();
+    p.write("assets/ao.png", test_image(8, 8, 1)).write("assets/rough.png", test_image(8, 8, 2));
+    p.write("assets/rock.tex", "r: ao.png\ng: rough.png\nb: 0\n");
+    let ran = p.run(&[]).expect(0);
+    assert!(ran.stdout.starts_with("3 assets: 3 built") && !ran.stdout.contains("shipped twice"), "{ran:?}");
+    p.write("assetc.yml", UNREFERENCED).run(&[]).expect(0);
+    assert_eq!(outputs(&p), ["rock.ktx2"]);
+}
+
+/// A dry run and a shard know the images of models that were never built, as a build does.
+#[test]
+fn images_of_new_models_are_known_before_they_are_built() {
+    let p = textured();
+    p.write("assets/ao.png", test_image(8, 8, 3));
+    p.write("assets/rock.tex", "r: ao.png\ng: 1\nb: 0\n");
+    p.write("assets/slate.png", test_image(8, 8, 4)).write("assets/orm.png", test_image(8, 8, 5));
+    p.write("assets/floor.mat", "textures:\n  base_color: slate.png\n  occlusion: orm.png\n");
+    p.write("assetc.yml", UNREFERENCED);
+    let planned = |p: &Project| {
+        let json = p.run(&["--dry-run", "--json"]).expect(0).json();
+        let sources = json["build"].as_array().unwrap().iter();
+        sources.map(|one| one["source"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let built = ["crate.obj", "floor.mat", "rock.tex", "slate.png", "ui.png"];
+    assert_eq!(planned(&p), built);
+    let events = p.run(&["--json=lines"]).expect(0).stdout;
+    let events: Vec<serde_json::Value> =
+        events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let counts: Vec<_> = events.iter().filter(|event| event["event"] == "planned").collect();
+    assert_eq!(counts.len(), 1, "{counts:?}");
+    assert_eq!((&counts[0]["total"], &counts[0]["stale"]), (&5.into(), &5.into()));
+    let started = events.iter().filter(|event| event["event"] == "finished").count();
+    assert_eq!(started, built.len(), "{events:?}");
+    assert!(p.run(&["-v"]).expect(0).stderr.contains("0 of 5 assets out of date\n"));
+
+    // A model that changes its reference, without a build.
+    model(&p, "crate", "ui.png");
+    assert_eq!(planned(&p), ["crate.obj", "wood.png"]);
+
+    // Shards compile no image that a model of another shard contains.
+    let shared = Project::new();
+    std::fs::rename(p.path("assets"), shared.path("assets")).unwrap();
+    shared.write("assetc.yml", UNREFERENCED);
+    let cache = shared.path("cache").display().to_string();
+    let mut sources = Vec::new();
+    for shard in ["1/3", "2/3", "3/3"] {
+        let mut command =
+            shared.command(&["--json", "--shard", shard, "-o", &format!("out-{}", &shard[..1])]);
+        let ran = command.env("KILN_CACHE", "on").env("KILN_CACHE_DIR", &cache).output().unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+        let built = json["assets"].as_array().unwrap().iter();
+        sources.extend(built.map(|asset| asset["source"].as_str().unwrap().to_owned()));
+    }
+    sources.sort();
+    assert_eq!(sources, ["crate.obj", "floor.mat", "rock.tex", "slate.png", "wood.png"]);
 }
 
 #[test]

@@ -67,6 +67,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
         .cache(cache.as_ref())
         .shard(args.shard)
         .only(selected.as_deref())
+        .brief(is_brief(session, args))
         .limits(limits)
         .events(&events);
     if let Some(jobs) = args.jobs {
@@ -135,6 +136,12 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
     Ok(if report.is_ok() { OK } else { FAILED })
 }
 
+/// Returns whether nothing lists the sources that are up to date, or the files that are not used.
+fn is_brief(session: &Session, args: &BuildArgs) -> bool {
+    let is_listed = session.reporter.json || session.reporter.verbosity == Verbosity::Verbose;
+    !is_listed && !args.stats && args.timings.is_none()
+}
+
 /// Returns the sources and folders to build, relative to the input; `None` for all.
 fn selected(session: &Session, roots: &Roots, paths: &[PathBuf]) -> Result<Option<Vec<RelPath>>, Diag> {
     let input = std::fs::canonicalize(&roots.input).ok();
@@ -181,7 +188,7 @@ pub(super) fn summary(
 ) {
     let mut out = session.reporter.summary();
     let output = session.shown(&roots.output);
-    if report.assets.is_empty() {
+    if report.total() == 0 {
         let input = session.shown(&roots.input);
         out.line(&format!(
             "no sources found in {input}: add images, models, shaders or fonts and run assetc again"
@@ -205,11 +212,11 @@ pub(super) fn summary(
     let line = format!(
         "{}{}: {} built, {fetched}{} cached, {failed}{warnings} -> {output} {}{}",
         shard.map(|shard| format!("shard {shard}: ")).unwrap_or_default(),
-        render::count(report.assets.len(), "asset", "assets"),
+        render::count(report.total(), "asset", "assets"),
         report.built(),
         report.fresh(),
         out.style.faint(&format!("({})", render::time(took))),
-        skipped(report) + &duplicates(report),
+        skipped(report) + &duplicates(session, report),
     );
     out.line(&line);
     if let Some(refs) = report.refs.filter(|_| session.reporter.verbosity == Verbosity::Verbose) {
@@ -246,19 +253,23 @@ fn skipped(report: &BuildReport) -> String {
         "" => format!("{count} without extension"),
         extension => format!("{count} {}", render::printable(extension)),
     };
+    let total: usize = counts.iter().map(|(_, count)| count).sum();
     let mut listed: Vec<String> = counts.iter().take(LISTED_EXTENSIONS).map(one).collect();
     let others: usize = counts.iter().skip(LISTED_EXTENSIONS).map(|(_, count)| count).sum();
     if others > 0 {
         listed.push(format!("{others} others"));
     }
-    format!("; skipped {}: {}", render::count(report.skipped.len(), "file", "files"), listed.join(", "))
+    format!("; skipped {}: {}", render::count(total, "file", "files"), listed.join(", "))
 }
 
-/// Formats the number and size of images that are compiled on their own although other sources contain them.
-fn duplicates(report: &BuildReport) -> String {
+/// Formats the number and size of images that are compiled on their own although other sources contain them. A build that
+/// compiled nothing repeats it in verbose output only.
+fn duplicates(session: &Session, report: &BuildReport) -> String {
     let Duplicates { images, bytes, .. } = report.duplicates;
+    let is_idle = report.built() + report.fetched() == 0;
     match images {
         0 => String::new(),
+        _ if is_idle && session.reporter.verbosity < Verbosity::Verbose => String::new(),
         _ => format!(
             "; {} of models shipped twice: {} (texture.standalone)",
             render::count(images, "image", "images"),
