@@ -85,7 +85,7 @@ impl Recipe {
 }
 
 /// The version of the baker, part of every fingerprint. Incremented when the same description bakes to other bytes.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
 /// The result of planning: all assets and keys of a pak.
 #[derive(Debug, Default)]
