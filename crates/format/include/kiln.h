@@ -12,6 +12,7 @@
 #ifndef KILN_H
 #define KILN_H
 
+#include <float.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -411,6 +412,26 @@ typedef struct kiln_mesh_lod {
     uint32_t first_index, index_count;
 } kiln_mesh_lod;
 
+#define KILN_NO_GROUP UINT32_MAX
+
+/* Clusters that coarser clusters replace together. error is FLT_MAX at a root. */
+typedef struct kiln_cluster_group {
+    float center[3], radius, error;
+    uint32_t submesh, page, first_cluster, cluster_count, coarse_count, depth;
+} kiln_cluster_group;
+
+/* refined: the group that the cluster is a simplification of, or KILN_NO_GROUP. */
+typedef struct kiln_cluster {
+    kiln_meshlet_bounds bounds;
+    uint32_t group, refined, offset;
+    uint16_t vertex_count, triangle_count;
+} kiln_cluster;
+
+typedef struct kiln_cluster_page {
+    uint64_t offset;
+    uint32_t size, first_group, group_count, pad;
+} kiln_cluster_page;
+
 /* Absent arrays are NULL with a count of 0. The pointers are into the file and can be uploaded directly. */
 typedef struct kiln_mesh {
     kiln_mesh_desc desc;
@@ -432,11 +453,20 @@ typedef struct kiln_mesh {
     size_t lod_index_count;
     const kiln_mesh_lod *lods; /* grouped by submesh, finest first */
     uint32_t lod_count;        /* LODs per submesh, not counting the full mesh */
+    const kiln_cluster_group *groups; /* cluster LODs, from the greatest error to the smallest */
+    uint32_t group_count;
+    const kiln_cluster *clusters;
+    uint32_t cluster_count;
+    const kiln_cluster_page *pages;
+    uint32_t page_count;
+    const uint8_t *page_data;
+    size_t page_data_size;
 } kiln_mesh;
 
 enum {
     KILN_DESC, KILN_BNDS, KILN_VTXS, KILN_IDXS, KILN_MLET, KILN_MLVR, KILN_MLTR, KILN_MLBN,
-    KILN_MTRL, KILN_SUBM, KILN_SKIN, KILN_SKEL, KILN_LODI, KILN_LODT, KILN_CHUNKS
+    KILN_MTRL, KILN_SUBM, KILN_SKIN, KILN_SKEL, KILN_LODI, KILN_LODT,
+    KILN_CLGR, KILN_CLST, KILN_CLPT, KILN_CLPG, KILN_CHUNKS
 };
 
 /* Rejects cycles in the joint hierarchy: a walk with more steps than joints has visited one twice. One bit per joint
@@ -487,9 +517,78 @@ static inline kiln_status kiln_check_lods(const kiln_mesh *mesh) {
     return indices == mesh->lod_index_count ? KILN_OK : KILN_VALUE;
 }
 
+/* Returns the size of a cluster's geometry: vertex indices, vertices, triangles, zeros up to a multiple of 4. */
+static inline uint32_t kiln_cluster_size(const kiln_cluster *cluster) {
+    return cluster->vertex_count * (4u + (uint32_t)sizeof(kiln_vertex)) + (cluster->triangle_count * 3u + 3u) / 4u * 4u;
+}
+
+/* Returns whether the numbers of a group are finite, its error is at most that of the group before, and coarse_count is 0
+ * at a root only. Comparisons are false for NaN. */
+static inline int kiln_check_group(const kiln_cluster_group *group, float previous) {
+    int axis;
+    for (axis = 0; axis < 3; axis++)
+        if (!(group->center[axis] >= -FLT_MAX && group->center[axis] <= FLT_MAX)) return 0;
+    if (!(group->radius >= 0 && group->radius <= FLT_MAX) || !(group->error >= 0 && group->error <= previous)) return 0;
+    return (group->error >= FLT_MAX) == (group->coarse_count == 0);
+}
+
+/* Returns whether the sphere of a group contains that of another. */
+static inline int kiln_group_contains(const kiln_cluster_group *outer, const kiln_cluster_group *inner) {
+    double room = (double)outer->radius - inner->radius, square = 0;
+    int axis;
+    for (axis = 0; axis < 3; axis++) {
+        double apart = (double)outer->center[axis] - inner->center[axis];
+        square += apart * apart;
+    }
+    return room >= 0 && square <= room * room;
+}
+
+/* Checks that pages, groups and clusters follow one another, and that each cluster refines to a group below. */
+static inline kiln_status kiln_check_clusters(const kiln_mesh *mesh) {
+    uint64_t end = 0, groups = 0, clusters = 0;
+    uint32_t p, g, c;
+    float previous = FLT_MAX;
+    for (p = 0; p < mesh->page_count; p++) {
+        const kiln_cluster_page *page = &mesh->pages[p];
+        uint64_t used = 0;
+        if (page->offset != end || page->size == 0 || page->size > 131072 || page->size % 16 != 0) return KILN_VALUE;
+        if (page->first_group != groups || page->group_count == 0 || page->pad != 0) return KILN_VALUE;
+        end += page->size;
+        groups += page->group_count;
+        if (groups > mesh->group_count || end > mesh->page_data_size) return KILN_VALUE;
+        for (g = page->first_group; g < groups; g++) {
+            const kiln_cluster_group *group = &mesh->groups[g];
+            if (group->page != p || group->submesh >= mesh->desc.submesh_count) return KILN_VALUE;
+            if (group->first_cluster != clusters || group->cluster_count == 0) return KILN_VALUE;
+            if (!kiln_check_group(group, previous)) return KILN_VALUE;
+            previous = group->error;
+            clusters += group->cluster_count;
+            if (clusters > mesh->cluster_count) return KILN_VALUE;
+            for (c = group->first_cluster; c < clusters; c++) {
+                const kiln_cluster *cluster = &mesh->clusters[c];
+                if (cluster->group != g || cluster->offset != used) return KILN_VALUE;
+                if (cluster->vertex_count == 0 || cluster->vertex_count > mesh->desc.meshlet_max_verts) return KILN_VALUE;
+                if (cluster->triangle_count == 0 || cluster->triangle_count > mesh->desc.meshlet_max_tris) return KILN_VALUE;
+                if ((cluster->refined == KILN_NO_GROUP) != (group->depth == 0)) return KILN_VALUE;
+                if (cluster->refined != KILN_NO_GROUP) {
+                    if (cluster->refined <= g || cluster->refined >= mesh->group_count) return KILN_VALUE;
+                    if (mesh->groups[cluster->refined].depth + 1 != group->depth) return KILN_VALUE;
+                    if (mesh->groups[cluster->refined].submesh != group->submesh) return KILN_VALUE;
+                    if (!kiln_group_contains(group, &mesh->groups[cluster->refined])) return KILN_VALUE;
+                }
+                used += kiln_cluster_size(cluster);
+            }
+        }
+        if ((used + 15) / 16 * 16 != page->size) return KILN_VALUE;
+    }
+    if (groups != mesh->group_count || clusters != mesh->cluster_count || end != mesh->page_data_size) return KILN_VALUE;
+    return KILN_OK;
+}
+
 static inline kiln_status kiln_mesh_open(const void *data, size_t size, kiln_mesh *mesh) {
     static const char names[KILN_CHUNKS][5] = {"DESC", "BNDS", "VTXS", "IDXS", "MLET", "MLVR", "MLTR",
-                                               "MLBN", "MTRL", "SUBM", "SKIN", "SKEL", "LODI", "LODT"};
+                                               "MLBN", "MTRL", "SUBM", "SKIN", "SKEL", "LODI", "LODT",
+                                               "CLGR", "CLST", "CLPT", "CLPG"};
     const uint8_t *file = (const uint8_t *)data, *header, *table;
     kiln_bytes chunk[KILN_CHUNKS];
     int there[KILN_CHUNKS] = {0};
@@ -557,6 +656,11 @@ static inline kiln_status kiln_mesh_open(const void *data, size_t size, kiln_mes
         need[KILN_LODT] = chunk[KILN_LODT].size;
         mesh->lods = (const kiln_mesh_lod *)(const void *)(chunk[KILN_LODT].data + 8);
     }
+    need[KILN_CLGR] = chunk[KILN_CLGR].size / sizeof(kiln_cluster_group) * sizeof(kiln_cluster_group);
+    need[KILN_CLST] = chunk[KILN_CLST].size / sizeof(kiln_cluster) * sizeof(kiln_cluster);
+    need[KILN_CLPT] = chunk[KILN_CLPT].size / sizeof(kiln_cluster_page) * sizeof(kiln_cluster_page);
+    need[KILN_CLPG] = chunk[KILN_CLPG].size;
+    if (there[KILN_CLGR] + there[KILN_CLST] + there[KILN_CLPT] + there[KILN_CLPG] != 4 * there[KILN_CLGR]) return KILN_MISSING;
     for (id = 0; id < KILN_CHUNKS; id++)
         if (chunk[id].size != need[id]) return there[id] ? KILN_VALUE : KILN_MISSING;
     if (there[KILN_SKIN] && !there[KILN_SKEL]) return KILN_MISSING;
@@ -580,7 +684,16 @@ static inline kiln_status kiln_mesh_open(const void *data, size_t size, kiln_mes
         if (joints < 1 || joints > 65536) return KILN_VALUE;
         mesh->joint_count = (uint32_t)joints;
     }
+    mesh->groups = (const kiln_cluster_group *)(const void *)chunk[KILN_CLGR].data;
+    mesh->group_count = (uint32_t)(chunk[KILN_CLGR].size / sizeof(kiln_cluster_group));
+    mesh->clusters = (const kiln_cluster *)(const void *)chunk[KILN_CLST].data;
+    mesh->cluster_count = (uint32_t)(chunk[KILN_CLST].size / sizeof(kiln_cluster));
+    mesh->pages = (const kiln_cluster_page *)(const void *)chunk[KILN_CLPT].data;
+    mesh->page_count = (uint32_t)(chunk[KILN_CLPT].size / sizeof(kiln_cluster_page));
+    mesh->page_data = chunk[KILN_CLPG].data;
+    mesh->page_data_size = chunk[KILN_CLPG].size;
     if (kiln_check_submeshes(mesh) != KILN_OK || kiln_check_lods(mesh) != KILN_OK) return KILN_VALUE;
+    if (kiln_check_clusters(mesh) != KILN_OK) return KILN_VALUE;
     return kiln_check_joints(mesh->joints, mesh->joint_count);
 }
 
@@ -597,6 +710,51 @@ static inline const uint32_t *kiln_mesh_lod_indices(const kiln_mesh *mesh, uint3
     row = &mesh->lods[(size_t)submesh * mesh->lod_count + lod];
     *count = row->index_count;
     return row->index_count ? mesh->lod_indices + row->first_index : NULL;
+}
+
+/* The geometry of a cluster: indices into the vertices of the mesh, copies of these vertices, and triangles. */
+typedef struct kiln_cluster_geometry {
+    const uint32_t *indices;
+    const kiln_vertex *vertices;
+    const uint8_t (*triangles)[3];
+} kiln_cluster_geometry;
+
+static inline kiln_cluster_geometry kiln_mesh_cluster_geometry(const kiln_mesh *mesh, const kiln_cluster *cluster) {
+    const uint8_t *at = mesh->page_data + (size_t)mesh->pages[mesh->groups[cluster->group].page].offset + cluster->offset;
+    kiln_cluster_geometry geometry;
+    geometry.indices = (const uint32_t *)(const void *)at;
+    at += (size_t)cluster->vertex_count * 4;
+    geometry.vertices = (const kiln_vertex *)(const void *)at;
+    at += cluster->vertex_count * sizeof(kiln_vertex);
+    geometry.triangles = (const uint8_t(*)[3])(const void *)at;
+    return geometry;
+}
+
+/* The view that a cut is selected for: the camera in the space of the mesh, half the height of the viewport in pixels
+ * divided by the tangent of half the vertical field of view, the near plane, and the largest error in pixels. */
+typedef struct kiln_cut_view {
+    float camera[3], scale, near_plane, threshold;
+} kiln_cut_view;
+
+/* Returns whether a group is too coarse to be replaced by the clusters above it. */
+static inline int kiln_cluster_group_is_refined(const kiln_cluster_group *group, const kiln_cut_view *view) {
+    double reach = (double)group->error * view->scale / view->threshold, limit = reach + group->radius, square = 0;
+    int axis;
+    for (axis = 0; axis < 3; axis++) {
+        double apart = (double)group->center[axis] - view->camera[axis];
+        square += apart * apart;
+    }
+    return view->near_plane < reach && square < limit * limit;
+}
+
+/* Returns whether a cluster is in the cut for a view. Pages from `pages` on are not loaded; pass UINT32_MAX for all. */
+static inline int kiln_mesh_cluster_is_drawn(const kiln_mesh *mesh, const kiln_cluster *cluster, const kiln_cut_view *view,
+                                             uint32_t pages) {
+    const kiln_cluster_group *group = &mesh->groups[cluster->group], *refined;
+    if (group->page >= pages || !kiln_cluster_group_is_refined(group, view)) return 0;
+    if (cluster->refined == KILN_NO_GROUP) return 1;
+    refined = &mesh->groups[cluster->refined];
+    return refined->page >= pages || !kiln_cluster_group_is_refined(refined, view);
 }
 
 /* For untrusted files: returns whether every vertex index, joint index and meshlet is in range. The time is linear in
@@ -627,6 +785,14 @@ static inline kiln_status kiln_mesh_check_indices(const kiln_mesh *mesh) {
         }
     }
     if (vertices != mesh->meshlet_vertex_count || triangles != mesh->meshlet_triangle_count) return KILN_VALUE;
+    for (m = 0; m < mesh->cluster_count; m++) {
+        const kiln_cluster *cluster = &mesh->clusters[m];
+        kiln_cluster_geometry geometry = kiln_mesh_cluster_geometry(mesh, cluster);
+        for (i = 0; i < cluster->vertex_count; i++)
+            if (geometry.indices[i] >= desc->vertex_count) return KILN_VALUE;
+        for (i = 0; i < cluster->triangle_count * (size_t)3; i++)
+            if (geometry.triangles[i / 3][i % 3] >= cluster->vertex_count) return KILN_VALUE;
+    }
     for (m = 0; mesh->skin && m < desc->vertex_count; m++)
         for (i = 0; i < 4; i++)
             if (mesh->skin[m].joints[i] >= mesh->joint_count) return KILN_VALUE;

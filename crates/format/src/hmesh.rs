@@ -17,6 +17,7 @@
 //! # assert!(load(b"HMSH").is_err());
 //! ```
 
+mod clusters;
 mod records;
 mod tables;
 mod verify;
@@ -24,6 +25,12 @@ mod view;
 #[cfg(feature = "tools")]
 mod write;
 
+pub use self::clusters::{
+    Cluster, ClusterGeometry, ClusterGroup, ClusterHierarchy, ClusterPage, CutView, MAX_PAGE_SIZE, NO_GROUP,
+    ROOT_ERROR,
+};
+#[cfg(feature = "tools")]
+pub use self::clusters::{ClusterPart, ClusterParts, GroupPart};
 pub use self::records::*;
 pub use self::view::{HmeshView, Indices};
 #[cfg(feature = "tools")]
@@ -84,6 +91,16 @@ impl Format for HMesh {
             write!(out, " | {}", Count(view.lod_count().into(), "LOD", "LODs"))?;
             write_stalled(&view, out)?;
         }
+        if let Some(hierarchy) = view.clusters() {
+            let roots = hierarchy.groups().iter().filter(|group| group.coarse_count == 0);
+            let root_clusters: u64 = roots.map(|group| u64::from(group.cluster_count)).sum();
+            write!(
+                out,
+                " | {} ({root_clusters} at the root) in {}",
+                Count(hierarchy.clusters().len() as u64, "cluster", "clusters"),
+                Count(hierarchy.pages().len() as u64, "page", "pages")
+            )?;
+        }
         Ok(())
     }
 
@@ -106,6 +123,11 @@ impl Format for HMesh {
         each("lods", Fact::Number(view.lod_count().into()));
         each("lod_indices", Fact::Number(view.lod_indices().len() as u64));
         each("stalled_lods", Fact::Number((0..view.lod_count()).map(|lod| stalled(&view, lod)).sum()));
+        if let Some(hierarchy) = view.clusters() {
+            each("clusters", Fact::Number(hierarchy.clusters().len() as u64));
+            each("cluster_groups", Fact::Number(hierarchy.groups().len() as u64));
+            each("cluster_pages", Fact::Number(hierarchy.pages().len() as u64));
+        }
         let buffers = [
             view.vertices().bytes().len(),
             view.skin().bytes().len(),
@@ -144,6 +166,17 @@ impl Format for HMesh {
         for (i, joint) in view.joints().iter().enumerate() {
             writeln!(out, "joint {i} {joint:?}")?;
         }
+        if let Some(hierarchy) = view.clusters() {
+            for (i, page) in hierarchy.pages().iter().enumerate() {
+                writeln!(out, "page {i} {page:?}")?;
+            }
+            for (i, group) in hierarchy.groups().iter().enumerate() {
+                writeln!(out, "group {i} {group:?}")?;
+            }
+            for (i, cluster) in hierarchy.clusters().iter().enumerate() {
+                writeln!(out, "cluster {i} {cluster:?}")?;
+            }
+        }
         Ok(())
     }
 
@@ -163,6 +196,9 @@ impl Format for HMesh {
                 GpuJoint::LAYOUT,
                 LodTableHeader::LAYOUT,
                 MeshLod::LAYOUT,
+                ClusterGroup::LAYOUT,
+                Cluster::LAYOUT,
+                ClusterPage::LAYOUT,
             ]
         }
     }

@@ -17,7 +17,7 @@ use kiln_format::hanim::{HanimView, Keys};
 use kiln_format::hfont::{self, HfontView};
 use kiln_format::hman::HmanView;
 use kiln_format::hmat::{self, HmatView};
-use kiln_format::hmesh::{self, HmeshView};
+use kiln_format::hmesh::{self, CutView, HmeshView};
 use kiln_format::hpack::HpackView;
 use kiln_format::ktx2::{Ktx2View, Transfer};
 use kiln_format::{Error, FORMATS, Pod, refs};
@@ -25,7 +25,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// The records that the C header uses in place, and its names for them. It reads the others field by field.
-const STRUCTS: [(&str, &str); 12] = [
+const STRUCTS: [(&str, &str); 15] = [
     ("MeshDesc", "kiln_mesh_desc"),
     ("MeshBounds", "kiln_mesh_bounds"),
     ("GpuVertex", "kiln_vertex"),
@@ -35,6 +35,9 @@ const STRUCTS: [(&str, &str); 12] = [
     ("GpuSkinVertex", "kiln_skin_vertex"),
     ("GpuJoint", "kiln_joint"),
     ("MeshLod", "kiln_mesh_lod"),
+    ("ClusterGroup", "kiln_cluster_group"),
+    ("Cluster", "kiln_cluster"),
+    ("ClusterPage", "kiln_cluster_page"),
     ("GpuMaterial", "kiln_material"),
     ("Glyph", "kiln_glyph"),
     ("Pair", "kiln_pair"),
@@ -212,6 +215,23 @@ fn walk_mesh(mesh: &HmeshView<'_>, sum: &mut Sum) {
     }
     sum.bytes(mesh.skin().bytes());
     sum.bytes(mesh.joints().bytes());
+    if let Some(hierarchy) = mesh.clusters() {
+        sum.bytes(hierarchy.groups().bytes());
+        sum.bytes(hierarchy.pages().bytes());
+        for cluster in hierarchy.clusters() {
+            let geometry = hierarchy.geometry(&cluster);
+            sum.bytes(geometry.indices.bytes());
+            sum.bytes(geometry.vertices.bytes());
+            sum.bytes(geometry.triangles.bytes());
+        }
+        for threshold in [0.01, 1.0, 100.0] {
+            let view = CutView { camera: [5.0, 0.5, -1.0], scale: 100.0, near: 0.1, threshold };
+            for cluster in hierarchy.cut(&view).chain(hierarchy.cut_of_pages(&view, 1)) {
+                sum.number(cluster.group);
+                sum.number(cluster.offset);
+            }
+        }
+    }
     sum.number(indices_in_range(mesh));
 }
 
@@ -231,7 +251,15 @@ fn indices_in_range(mesh: &HmeshView<'_>) -> bool {
             && corners.len() as u64 == meshlet.triangle_count.into()
             && corners.iter().flatten().all(|corner| u32::from(corner) < meshlet.vertex_count)
     });
+    let clusters = mesh.clusters().is_none_or(|hierarchy| {
+        hierarchy.clusters().iter().all(|cluster| {
+            let geometry = hierarchy.geometry(&cluster);
+            geometry.indices.iter().all(|index| index < vertices)
+                && geometry.triangles.iter().flatten().all(|corner| u16::from(corner) < cluster.vertex_count)
+        })
+    });
     numbers.all(|number| number < vertices)
+        && clusters
         && meshlets
         && used == mesh.meshlet_vertices().len() as u64
         && triangles == mesh.meshlet_triangles().len() as u64

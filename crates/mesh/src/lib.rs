@@ -3,6 +3,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod bounds;
+pub mod clusters;
 mod high_valence;
 pub mod meshlets;
 mod normals;

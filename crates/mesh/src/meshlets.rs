@@ -10,6 +10,7 @@ use crate::bounds::enclosing_radius;
 use crate::order::adapter;
 use crate::{Triangles, high_valence};
 use builder::{Limits, grow};
+use meshopt::VertexDataAdapter;
 
 /// The maximum number of vertices of a meshlet.
 pub(crate) const MAX_VERTICES: usize = 64;
@@ -103,18 +104,7 @@ pub(crate) fn build(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Meshlet
         own.iter().for_each(|&vertex| names[vertex as usize] = u8::MAX);
         let corners = result.triangles[triangle_offset..].as_flattened_mut();
         meshopt::optimize_meshlet_level(own, corners, 0);
-        let bounds = meshopt::compute_meshlet_bounds(
-            meshopt::Meshlet { vertices: own, triangles: corners },
-            &vertices,
-        );
-        // The sphere is computed with rounding; enlarge it where a vertex is outside.
-        let inside = own.iter().map(|&vertex| positions[vertex as usize]);
-        result.bounds.push(MeshletBounds {
-            center: bounds.center,
-            radius: bounds.radius.max(enclosing_radius(bounds.center, inside)),
-            cone_axis: bounds.cone_axis,
-            cone_cutoff: bounds.cone_cutoff,
-        });
+        result.bounds.push(bounds(own, corners, positions, &vertices));
         result.meshlets.push(Meshlet {
             vertex_offset: vertex_offset as u32,
             vertex_count: own.len() as u32,
@@ -123,6 +113,25 @@ pub(crate) fn build(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Meshlet
         });
     }
     result
+}
+
+/// Returns the bounds of a meshlet with these vertices and triangle corners; `vertices` are the positions.
+pub(crate) fn bounds(
+    own: &[u32],
+    corners: &[u8],
+    positions: &[[f32; 3]],
+    vertices: &VertexDataAdapter<'_>,
+) -> MeshletBounds {
+    let bounds =
+        meshopt::compute_meshlet_bounds(meshopt::Meshlet { vertices: own, triangles: corners }, vertices);
+    // The sphere is computed with rounding; enlarge it where a vertex is outside.
+    let inside = own.iter().map(|&vertex| positions[vertex as usize]);
+    MeshletBounds {
+        center: bounds.center,
+        radius: bounds.radius.max(enclosing_radius(bounds.center, inside)),
+        cone_axis: bounds.cone_axis,
+        cone_cutoff: bounds.cone_cutoff,
+    }
 }
 
 #[cfg(test)]

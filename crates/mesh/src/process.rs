@@ -22,7 +22,8 @@ pub use finish::{ShadowGeometry, VertexStreams};
 pub use options::{LodRule, MeshOptions, TangentMode};
 use std::borrow::Cow;
 use std::time::Instant;
-use work_mesh::{Unit, WorkMesh};
+pub(crate) use work_mesh::Unit;
+use work_mesh::WorkMesh;
 
 /// The attributes of one primitive: a triangle list, with one element per vertex in every attribute that is present.
 /// Attributes that are passed by value are freed as soon as a stage has replaced them.

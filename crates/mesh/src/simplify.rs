@@ -4,7 +4,8 @@
 //! surface, and to its attributes (normals, UVs, joint weights) where they change noticeably from one vertex
 //! to the next. UV seams stay closed and stay seams. Where splits of the normal alone would leave nothing to
 //! collapse (a flat-shaded mesh, for example), an LOD that missed its target is tried once more with those
-//! splits passable. A mesh whose source has no normals is then simplified by its positions, from the full mesh.
+//! splits passable. A mesh whose source has no normals, or whose attributes would stall the LOD, is then simplified by
+//! its positions, from the full mesh and within the same error.
 //!
 //! In that second attempt a fan around one position would take quadratic time: for each edge and in each pass
 //! the simplifier sums the attribute errors of all vertices at the position. So high-valence positions are
@@ -29,9 +30,10 @@ use crate::process::has_passed;
 use crate::skin::Influences;
 use crate::vector::Vec3;
 use crate::weld::{Attribute, firsts};
-use attributes::{Attributes, NORMAL_WEIGHT, SKIN_WEIGHT, project_weights, uv_weight};
+pub(crate) use attributes::{Attributes, uv_weight};
+use attributes::{NORMAL_WEIGHT, SKIN_WEIGHT, project_weights};
 pub(crate) use border::chain_inside_border;
-use high_valence_positions::HighValencePositions;
+pub(crate) use high_valence_positions::HighValencePositions;
 use meshopt::{SimplifyOptions, SimplifyVertex};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -216,8 +218,8 @@ impl<'a> Simplifier<'a> {
     /// Simplifies to one LOD.
     fn level(&self, from: &[u32], full: usize, ratio: f32, so_far: f32, turn: usize) -> Attempt {
         let target = ((full as f64 * f64::from(ratio)) as usize).max(1) * 3;
-        let allowed = self.limit - so_far;
-        if !(ratio > 0.0 && ratio < 1.0) || target >= from.len() || allowed <= 0.0 {
+        let allowed = (self.limit - so_far).max(0.0);
+        if !(ratio > 0.0 && ratio < 1.0) || target >= from.len() {
             return Attempt::Stalled;
         }
         let surface = self.with_noticeable_attributes(from);
@@ -239,16 +241,22 @@ impl<'a> Simplifier<'a> {
             }
         }
         let mut total = so_far + error;
-        if indices.len() > target + target / 10 && self.surface.positions_suffice {
+        let enough = (from.len() as f32 * (1.0 - MIN_REDUCTION)) as usize;
+        for options in self.by_positions() {
+            let is_reached = match self.surface.positions_suffice {
+                true => indices.len() <= target + target / 10,
+                false => indices.len() <= enough,
+            };
+            if is_reached {
+                break;
+            }
             let plain = LodSource { normals: None, uvs: None, skin: None, ..*self.surface };
-            let options = SimplifyOptions::ErrorAbsolute;
             let goal = Goal { target, allowed: self.limit, options, marks: None, turn };
             let (by_positions, error) = self.run(&plain, self.full, &goal);
-            if by_positions.len() < indices.len() {
+            if (3..indices.len()).contains(&by_positions.len()) {
                 (indices, total) = (by_positions, error.max(so_far));
             }
         }
-        let enough = (from.len() as f32 * (1.0 - MIN_REDUCTION)) as usize;
         if indices.len() >= 3 && indices.len() <= enough {
             Attempt::Level(indices, total)
         } else if missed && indices.len() == from.len() {
@@ -256,6 +264,18 @@ impl<'a> Simplifier<'a> {
         } else {
             Attempt::Stalled
         }
+    }
+
+    /// Returns the options of attempts by the positions alone, which follow where attributes keep an LOD from its
+    /// target: first along seams, then with small components removed, at last across seams. High-valence positions
+    /// would take quadratic time.
+    fn by_positions(&self) -> impl Iterator<Item = SimplifyOptions> + use<> {
+        let along_seams = SimplifyOptions::ErrorAbsolute;
+        let pruned = along_seams | SimplifyOptions::Prune;
+        let is_ordinary = self.high_valence_positions == HighValencePositions::Positions(Vec::new());
+        let last = [pruned, pruned | SimplifyOptions::Permissive];
+        let first = self.surface.positions_suffice.then_some(along_seams);
+        first.into_iter().chain(last.into_iter().filter(move |_| is_ordinary))
     }
 
     /// Collapses edges until the goal is reached.

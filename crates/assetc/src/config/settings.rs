@@ -122,6 +122,8 @@ settings! {
         lod_error: RelativeError = RelativeError::default(),
         /// Optimise for the post-transform vertex cache, overdraw and vertex fetch; `false` keeps the order of the source.
         optimize: bool = true,
+        /// Add cluster LODs: a hierarchy of clusters for continuous level of detail, in pages for streaming.
+        clusters: bool = false,
     }
     /// Settings of textures, including those of models and materials.
     texture: TextureSettings {
@@ -284,6 +286,7 @@ mod tests {
              font.size=48\n\
              font.spread=6\n\
              lut.depth=unorm8\n\
+             mesh.clusters=false\n\
              mesh.lod_error=0.05\n\
              mesh.lods=2\n\
              mesh.merge=true\n\

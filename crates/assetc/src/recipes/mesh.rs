@@ -5,6 +5,7 @@
 //! order of the mesh's material slots, and animation channels are converted to the joints of the skeleton.
 
 mod clips;
+mod cluster_lods;
 mod curve;
 mod geometry;
 pub(crate) mod materials;
@@ -26,7 +27,7 @@ use materials::{is_texture_name, with_ending};
 use skeleton::Skeleton;
 
 /// The version of the mesh pipeline without textures.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// The recipe for a model.
 pub(crate) struct Mesh;
@@ -143,7 +144,9 @@ fn compile(
     let mut scene = scene.into_inner();
     let meshes = std::mem::take(&mut scene.meshes);
     let wanted = geometry::mesh_options(settings, cx.inputs.deadline());
-    let geometry = Geometry::of(found.parts, meshes, &scene.materials, &wanted, cx.inputs.limits())?;
+    let with_clusters = settings.mesh.clusters;
+    let limits = cx.inputs.limits();
+    let geometry = Geometry::of(found.parts, meshes, &scene.materials, &wanted, with_clusters, limits)?;
     let Some(geometry) = geometry else {
         cx.warn(Diag::new(Code::MeshEmpty, "the model has no triangles, so no output is written"));
         return Ok(vec![]);

@@ -1,5 +1,6 @@
 //! Models with the library: small synthetic glTF files and their compiled outputs.
 
+mod clusters;
 mod files;
 mod layout;
 mod materials;

@@ -70,6 +70,14 @@ chunk_ids! {
     LodIndices "LODI",
     /// A [`LodTableHeader`], then a [`MeshLod`] for each LOD of each submesh.
     LodTable "LODT",
+    /// An array of [`ClusterGroup`](super::ClusterGroup); absent from meshes without cluster LODs.
+    ClusterGroups "CLGR",
+    /// An array of [`Cluster`](super::Cluster).
+    Clusters "CLST",
+    /// An array of [`ClusterPage`](super::ClusterPage).
+    ClusterPageTable "CLPT",
+    /// The bytes of all pages: the geometry of clusters.
+    ClusterPages "CLPG",
 }
 
 pod! {
@@ -242,7 +250,8 @@ mod tests {
     fn tags_match_document() {
         let tags = [
             0x43534544, 0x53444e42, 0x53585456, 0x53584449, 0x54454c4d, 0x52564c4d, 0x52544c4d, 0x4e424c4d,
-            0x4c52544d, 0x4d425553, 0x4e494b53, 0x4c454b53, 0x49444f4c, 0x54444f4c,
+            0x4c52544d, 0x4d425553, 0x4e494b53, 0x4c454b53, 0x49444f4c, 0x54444f4c, 0x52474c43, 0x54534c43,
+            0x54504c43, 0x47504c43,
         ];
         assert_eq!(ChunkId::ALL.map(|id| u32::from_le_bytes(id.fourcc())), tags);
         for id in ChunkId::ALL {

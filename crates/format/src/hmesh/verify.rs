@@ -1,6 +1,8 @@
 //! Full validation of a mesh: every index that an engine or a GPU will follow, and every bound that it will
 //! cull by.
 
+mod clusters;
+
 use core::mem::offset_of;
 
 use super::records::*;
@@ -27,8 +29,10 @@ impl HmeshView<'_> {
         self.check_skin()?;
         self.check_joint_values()?;
         let mut meshlets = Meshlets::default();
+        let mut source = TriangleChecksum::default();
         for (i, sub) in self.submeshes().iter().enumerate() {
             let triangles = self.check_submesh(i, &sub, tolerance)?;
+            source.add(triangles.of_submesh(i as u32));
             if self.desc().meshlet_count > 0
                 && self.check_meshlets(&sub, &mut meshlets, tolerance)? != triangles
             {
@@ -42,7 +46,7 @@ impl HmeshView<'_> {
         for (i, index) in self.lod_indices().iter().enumerate() {
             below(self.place(ChunkId::LodIndices, i, 4, 0), "index", index, self.desc().vertex_count)?;
         }
-        Ok(())
+        self.check_clusters(source, tolerance)
     }
 
     /// Returns the byte offset of a field of record `index`.
@@ -260,6 +264,11 @@ impl TriangleChecksum {
         hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
         self.add(TriangleChecksum { count: 1, hash: hash ^ hash >> 33 });
+    }
+
+    /// Returns the checksum, made different for each submesh.
+    fn of_submesh(self, submesh: u32) -> Self {
+        Self { hash: self.hash.wrapping_mul(2 * u64::from(submesh) + 1), ..self }
     }
 
     fn add(&mut self, other: TriangleChecksum) {

@@ -7,7 +7,7 @@
 use core::mem::offset_of;
 
 use super::records::*;
-use super::{FORMAT, tables};
+use super::{FORMAT, clusters, tables};
 use crate::chunks::{self, Chunk, Chunks};
 use crate::{Array, Error, Pod, bytes::Le};
 
@@ -50,6 +50,7 @@ impl<'a> HmeshView<'a> {
         tables::check_submeshes(&view)?;
         view.lod_count = tables::check_lods(&view)?;
         tables::check_joints(&view)?;
+        clusters::check_clusters(&view)?;
         Ok(view)
     }
 

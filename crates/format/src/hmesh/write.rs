@@ -5,6 +5,7 @@
 use alloc::vec::Vec;
 
 use super::FORMAT;
+use super::clusters::{ClusterChunks, ClusterParts};
 use super::records::*;
 use super::view::HmeshView;
 use crate::pod::as_bytes;
@@ -52,6 +53,8 @@ pub struct Parts<'a> {
     pub lods: &'a [MeshLod],
     /// The indices of all LODs.
     pub lod_indices: &'a [u32],
+    /// The hierarchy of clusters, if there is one.
+    pub clusters: Option<ClusterParts<'a>>,
 }
 
 impl Default for Parts<'_> {
@@ -75,6 +78,7 @@ impl Default for Parts<'_> {
             lod_count: 0,
             lods: &[],
             lod_indices: &[],
+            clusters: None,
         }
     }
 }
@@ -101,6 +105,9 @@ pub fn write(parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
     };
     let narrow = if wide { Vec::new() } else { narrow(parts.indices, desc.vertex_count)? };
     let lod_header = LodTableHeader { lod_count: parts.lod_count, submesh_count: desc.submesh_count };
+    let clusters = parts.clusters.map(|clusters| ClusterChunks::of(&clusters, parts.vertices)).transpose()?;
+    let has_clusters = clusters.is_some();
+    let clusters = clusters.unwrap_or_default();
     let payloads: [[&[u8]; 2]; ChunkId::ALL.len()] = ChunkId::ALL.map(|id| match id {
         ChunkId::Desc => [as_bytes(core::slice::from_ref(&desc)), &[]],
         ChunkId::Bounds => [as_bytes(core::slice::from_ref(&parts.bounds)), &[]],
@@ -116,6 +123,10 @@ pub fn write(parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
         ChunkId::Skeleton => [as_bytes(parts.joints), &[]],
         ChunkId::LodIndices => [as_bytes(parts.lod_indices), &[]],
         ChunkId::LodTable => [as_bytes(core::slice::from_ref(&lod_header)), as_bytes(parts.lods)],
+        ChunkId::ClusterGroups => [as_bytes(&clusters.groups), &[]],
+        ChunkId::Clusters => [as_bytes(&clusters.clusters), &[]],
+        ChunkId::ClusterPageTable => [as_bytes(&clusters.pages), &[]],
+        ChunkId::ClusterPages => [clusters.data.as_slice(), &[]],
     });
     // Empty chunks are written too, except for those that are optional.
     let lods = parts.lod_count > 0 || !parts.lods.is_empty() || !parts.lod_indices.is_empty();
@@ -123,6 +134,9 @@ pub fn write(parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
         ChunkId::Skin => !parts.skin.is_empty(),
         ChunkId::Skeleton => !parts.joints.is_empty(),
         ChunkId::LodIndices | ChunkId::LodTable => lods,
+        ChunkId::ClusterGroups | ChunkId::Clusters | ChunkId::ClusterPageTable | ChunkId::ClusterPages => {
+            has_clusters
+        }
         _ => true,
     });
     let listed: Vec<([u8; 4], &[&[u8]])> =

@@ -75,6 +75,21 @@ static kiln_status walk_mesh(const void *data, size_t size) {
     }
     if (mesh.skin) fold(mesh.skin, mesh.desc.vertex_count * sizeof *mesh.skin);
     fold(mesh.joints, mesh.joint_count * sizeof *mesh.joints);
+    fold(mesh.groups, mesh.group_count * sizeof *mesh.groups), fold(mesh.pages, mesh.page_count * sizeof *mesh.pages);
+    for (i = 0; i < mesh.cluster_count; i++) {
+        kiln_cluster_geometry geometry = kiln_mesh_cluster_geometry(&mesh, &mesh.clusters[i]);
+        fold(geometry.indices, (size_t)mesh.clusters[i].vertex_count * 4);
+        fold(geometry.vertices, mesh.clusters[i].vertex_count * sizeof *geometry.vertices);
+        fold(geometry.triangles, (size_t)mesh.clusters[i].triangle_count * 3);
+    }
+    for (lod = 0; lod < 6; lod++) {
+        static const float thresholds[3] = {0.01f, 1.0f, 100.0f};
+        kiln_cut_view view = {{5.0f, 0.5f, -1.0f}, 100.0f, 0.1f, 0.0f};
+        view.threshold = thresholds[lod / 2];
+        for (i = 0; i < mesh.cluster_count; i++)
+            if (kiln_mesh_cluster_is_drawn(&mesh, &mesh.clusters[i], &view, lod % 2 ? 1 : UINT32_MAX))
+                number(mesh.clusters[i].group), number(mesh.clusters[i].offset);
+    }
     /* kiln_mesh_open does not guarantee that indices are in range. */
     number((uint64_t)(kiln_mesh_check_indices(&mesh) == KILN_OK));
     return status;

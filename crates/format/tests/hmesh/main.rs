@@ -1,6 +1,7 @@
 //! Tests of `.hmesh`: byte layout, validation and inspection.
 
 mod bounds;
+mod clusters;
 mod inspect;
 mod layout;
 mod meshes;

@@ -21,6 +21,16 @@ pub(crate) struct Mesh {
     pub(crate) lod_count: u32,
     pub(crate) lods: Vec<MeshLod>,
     pub(crate) lod_indices: Vec<u32>,
+    pub(crate) clusters: Option<Clusters>,
+}
+
+/// An owned hierarchy of clusters.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Clusters {
+    pub(crate) groups: Vec<GroupPart>,
+    pub(crate) clusters: Vec<ClusterPart>,
+    pub(crate) vertices: Vec<u32>,
+    pub(crate) triangles: Vec<[u8; 3]>,
 }
 
 /// The description of a mesh to be built.
@@ -128,6 +138,47 @@ impl Mesh {
         self.meshlet_vertices.extend(vertices);
     }
 
+    /// Adds a hierarchy of clusters: for each submesh with triangles a group with a cluster for each triangle, which one
+    /// cluster with the first triangle replaces.
+    pub(crate) fn with_clusters(mut self) -> Mesh {
+        let mut all = Clusters::default();
+        for (submesh, sub) in (0..).zip(&self.submeshes) {
+            let first = sub.first_index as usize;
+            let (triangles, _) = self.indices[first..first + sub.index_count as usize].as_chunks::<3>();
+            if triangles.is_empty() {
+                continue;
+            }
+            let group = GroupPart {
+                center: self.bounds.sphere_center,
+                radius: self.bounds.sphere_radius,
+                error: ROOT_ERROR,
+                submesh,
+                depth: 1,
+                cluster_count: 1,
+            };
+            let leaves = GroupPart { error: 0.25, depth: 0, cluster_count: triangles.len() as u32, ..group };
+            let refined = all.groups.len() as u32 + 1;
+            all.groups.extend([group, leaves]);
+            for (i, triangle) in [triangles[0]].iter().chain(triangles).enumerate() {
+                all.clusters.push(ClusterPart {
+                    bounds: MeshletBounds {
+                        center: self.bounds.sphere_center,
+                        radius: self.bounds.sphere_radius,
+                        cone_axis: [0.0, 1.0, 0.0],
+                        cone_cutoff: 1.0,
+                    },
+                    refined: if i == 0 { refined } else { NO_GROUP },
+                    vertex_count: 3,
+                    triangle_count: 1,
+                });
+                all.vertices.extend(triangle);
+                all.triangles.push([0, 1, 2]);
+            }
+        }
+        self.clusters = Some(all);
+        self
+    }
+
     /// Adds joints with parents that come after them.
     fn skeleton(&mut self, parents: &[u32]) {
         let count = parents.len() as u32;
@@ -172,6 +223,12 @@ impl Mesh {
             lod_count: self.lod_count,
             lods: &self.lods,
             lod_indices: &self.lod_indices,
+            clusters: self.clusters.as_ref().map(|all| ClusterParts {
+                groups: &all.groups,
+                clusters: &all.clusters,
+                vertices: &all.vertices,
+                triangles: &all.triangles,
+            }),
         }
     }
 
@@ -194,6 +251,34 @@ impl Mesh {
             lod_count: view.lod_count(),
             lods: view.lods().iter().collect(),
             lod_indices: view.lod_indices().iter().collect(),
+            clusters: view.clusters().as_ref().map(Clusters::of),
         }
+    }
+}
+
+impl Clusters {
+    /// Copies the hierarchy of a file.
+    fn of(view: &ClusterHierarchy<'_>) -> Clusters {
+        let mut all = Clusters::default();
+        all.groups.extend(view.groups().iter().map(|group| GroupPart {
+            center: group.center,
+            radius: group.radius,
+            error: group.error,
+            submesh: group.submesh,
+            depth: group.depth,
+            cluster_count: group.cluster_count,
+        }));
+        for cluster in view.clusters() {
+            all.clusters.push(ClusterPart {
+                bounds: cluster.bounds,
+                refined: cluster.refined,
+                vertex_count: cluster.vertex_count,
+                triangle_count: cluster.triangle_count,
+            });
+            let geometry = view.geometry(&cluster);
+            all.vertices.extend(geometry.indices.iter());
+            all.triangles.extend(geometry.triangles.iter());
+        }
+        all
     }
 }

@@ -69,7 +69,8 @@ struct Builder<'a> {
     place: Vec<u32>,
     candidates: Candidates,
     cluster: Cluster,
-    seeds: Vec<u32>,
+    /// Neighbours of finished clusters, with their centroids.
+    seeds: Vec<(u32, Vec3)>,
     /// The start point of the clustering: the minimum corner of the bounding box.
     corner: Vec3,
     expected_radius: f32,
@@ -190,11 +191,11 @@ impl<'a> Builder<'a> {
         let rare = self.jumps * 64 <= self.order.len();
         let started = self.cluster.vertices.len() * 4 >= self.limits.vertices;
 
-        self.seeds.retain(|&seed| self.place[seed as usize] != DONE);
-        let apart = |triangle: u32| square_distance(centre, self.facet(triangle).centre);
-        let seed = self.seeds.iter().copied().min_by(|&a, &b| apart(a).total_cmp(&apart(b)));
+        self.seeds.retain(|&(seed, _)| self.place[seed as usize] != DONE);
+        let apart = |&(_, seed): &(u32, Vec3)| square_distance(centre, seed);
+        let seed = self.seeds.iter().min_by(|a, b| apart(a).total_cmp(&apart(b)));
         let triangle = match seed {
-            Some(seed) if rare || apart(seed) <= far => seed,
+            Some(seed) if rare || apart(seed) <= far => seed.0,
             _ => self.nearest(centre)?,
         };
         let far = square_distance(centre, self.facet(triangle).centre) > far;
@@ -307,23 +308,18 @@ impl<'a> Builder<'a> {
     fn close(&mut self) -> Option<u32> {
         self.ends.push(self.order.len() as u32);
         // The one with the fewest free neighbours, then the nearest to the start point.
-        let key = |&triangle: &u32| {
+        let key = |&(triangle, centre): &(u32, Vec3)| {
             let live: u32 =
                 self.triangles[triangle as usize].iter().map(|&v| self.live[v as usize] & !USED).sum();
-            (
-                live,
-                square_distance(
-                    Facet::of(&self.triangles[triangle as usize], self.positions).0.centre,
-                    self.corner,
-                ),
-            )
+            (live, square_distance(centre, self.corner))
         };
         let order = |a: &(u32, f32), b: &(u32, f32)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
-        self.seeds.retain(|&seed| self.place[seed as usize] != DONE);
+        self.seeds.retain(|&(seed, _)| self.place[seed as usize] != DONE);
         self.seeds.truncate(MAX_SEEDS - NEW_SEEDS);
-        let mut new: [Option<((u32, f32), u32)>; NEW_SEEDS] = [None; NEW_SEEDS];
-        for &triangle in &self.candidates.triangle {
-            let mut entry = Some((key(&triangle), triangle));
+        let mut new: [Option<((u32, f32), (u32, Vec3))>; NEW_SEEDS] = [None; NEW_SEEDS];
+        let candidates = self.candidates.triangle.iter().zip(&self.candidates.facet);
+        for candidate in candidates.map(|(&triangle, facet)| (triangle, facet.centre)) {
+            let mut entry = Some((key(&candidate), candidate));
             for slot in &mut new {
                 let better = match (&entry, &*slot) {
                     (Some(entry), Some(slot)) => order(&entry.0, &slot.0).is_lt(),
@@ -334,8 +330,8 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        self.seeds.extend(new.iter().flatten().map(|&(_, triangle)| triangle));
-        let best = self.seeds.iter().map(|seed| (key(seed), *seed)).min_by(|a, b| order(&a.0, &b.0));
+        self.seeds.extend(new.iter().flatten().map(|&(_, seed)| seed));
+        let best = self.seeds.iter().map(|seed| (key(seed), seed.0)).min_by(|a, b| order(&a.0, &b.0));
 
         for vertex in self.cluster.vertices.drain(..) {
             self.live[vertex as usize] &= !USED;

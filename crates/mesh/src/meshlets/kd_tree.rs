@@ -1,7 +1,7 @@
 //! A k-d tree for nearest-neighbour queries over points that are removed one by one.
 //!
-//! A node splits its points across the longest side of their bounding box; a subtree without points is marked
-//! as empty by the query that finds it so.
+//! A node splits its points across the longest side of their bounding box; a removed point is dropped by the first query
+//! that finds it nearest, and a subtree without points is marked as empty.
 //!
 //! Kiln's own code, because meshoptimizer's tree is private to its meshlet builder and cannot be queried from
 //! outside, and a crate would be one more dependency for some 90 lines in which equal distances have to be
@@ -19,6 +19,7 @@ pub(super) struct KdTree {
 
 #[derive(Clone, Copy, Default)]
 struct Node {
+    /// The axis of the split; of a leaf the number of its points.
     axis: u8,
     empty: bool,
     at: f32,
@@ -41,13 +42,14 @@ impl KdTree {
     /// come back.
     pub(super) fn find(&mut self, point: Vec3, left: impl Fn(u32) -> bool) -> Option<u32> {
         let mut search = Search { point, left, apart: f32::INFINITY, found: None };
-        search.visit(&mut self.nodes, 0, &self.points);
+        search.visit(&mut self.nodes, 0, &mut self.points);
         search.found
     }
 }
 
 fn split(nodes: &mut [Node], node: usize, part: &mut [(u32, Vec3)]) {
     if node >= nodes.len() / 2 {
+        nodes[node] = Node { axis: part.len() as u8, empty: part.is_empty(), at: 0.0 };
         return;
     }
     let (mut min, mut max) = ([f32::MAX; 3], [f32::MIN; 3]);
@@ -79,24 +81,29 @@ struct Search<L> {
 
 impl<L: Fn(u32) -> bool> Search<L> {
     /// Visits the points `part` of the subtree at `node`.
-    fn visit(&mut self, nodes: &mut [Node], node: usize, part: &[(u32, Vec3)]) {
+    fn visit(&mut self, nodes: &mut [Node], node: usize, part: &mut [(u32, Vec3)]) {
         if nodes[node].empty {
             return;
         }
         if node >= nodes.len() / 2 {
-            nodes[node].empty = true;
-            for &(number, place) in part {
-                if (self.left)(number) {
-                    nodes[node].empty = false;
-                    let apart = square_distance(place, self.point);
-                    if apart < self.apart || self.found.is_none() {
-                        (self.apart, self.found) = (apart, Some(number));
+            let mut kept = 0;
+            for at in 0..usize::from(nodes[node].axis) {
+                let (number, place) = part[at];
+                let apart = square_distance(place, self.point);
+                // Looks the state up only where it matters: it is in another array.
+                if apart < self.apart || self.found.is_none() {
+                    if !(self.left)(number) {
+                        continue;
                     }
+                    (self.apart, self.found) = (apart, Some(number));
                 }
+                part[kept] = part[at];
+                kept += 1;
             }
+            (nodes[node].axis, nodes[node].empty) = (kept as u8, kept == 0);
             return;
         }
-        let (low, high) = part.split_at(part.len() / 2);
+        let (low, high) = part.split_at_mut(part.len() / 2);
         let beyond = self.point[usize::from(nodes[node].axis)] - nodes[node].at;
         let (near, far) = ((2 * node + 1, low), (2 * node + 2, high));
         let (near, far) = if beyond < 0.0 { (near, far) } else { (far, near) };

@@ -19,10 +19,10 @@ const MAX_VERTEX_GROWTH_HALVES: usize = 3;
 /// A power of two that scales positions to about one, so that no algorithm overflows f32 by squaring.
 /// Multiplying by it and back is exact.
 #[derive(Clone, Copy)]
-pub(super) struct Unit(pub(super) f32);
+pub(crate) struct Unit(pub(crate) f32);
 
 impl Unit {
-    fn of(positions: &[Vec3]) -> Self {
+    pub(crate) fn of(positions: &[Vec3]) -> Self {
         let largest = positions.iter().flatten().fold(0.0f32, |most, x| most.max(x.abs()));
         if largest == 0.0 || (9.765_625e-4..65536.0).contains(&largest) {
             return Self(1.0);
@@ -32,14 +32,14 @@ impl Unit {
         Self(f32::from_bits(exponent << 23))
     }
 
-    fn shrink(self, positions: &mut [Vec3]) {
+    pub(crate) fn shrink(self, positions: &mut [Vec3]) {
         if self.0 != 1.0 {
             let by = 1.0 / self.0;
             positions.iter_mut().for_each(|p| *p = scale(*p, by));
         }
     }
 
-    pub(super) fn grow(self, position: Vec3) -> Vec3 {
+    pub(crate) fn grow(self, position: Vec3) -> Vec3 {
         scale(position, self.0)
     }
 }

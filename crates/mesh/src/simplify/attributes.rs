@@ -13,15 +13,15 @@ const UV_WEIGHT: f32 = 0.5;
 pub(super) const SKIN_WEIGHT: f32 = 1.0;
 
 /// The interleaved attributes of all vertices, and their weights.
-pub(super) struct Attributes {
+pub(crate) struct Attributes {
     /// `weights.len()` floats per vertex.
-    pub(super) values: Vec<f32>,
-    pub(super) weights: Vec<f32>,
+    pub(crate) values: Vec<f32>,
+    pub(crate) weights: Vec<f32>,
 }
 
 impl Attributes {
     /// Gathers the attributes of `vertices`.
-    pub(super) fn gather(
+    pub(crate) fn gather(
         surface: &LodSource<'_>,
         vertices: impl ExactSizeIterator<Item = usize>,
         uv_weight: f32,
@@ -43,7 +43,7 @@ impl Attributes {
 
 /// Returns the weight of UVs. UVs have no natural length: measured by how much of the texture the surface
 /// covers, a slide of the texture becomes a distance on the surface.
-pub(super) fn uv_weight(triangles: Triangles<'_>, positions: &[Vec3], uvs: &[[f32; 2]], extent: f32) -> f32 {
+pub(crate) fn uv_weight(triangles: Triangles<'_>, positions: &[Vec3], uvs: &[[f32; 2]], extent: f32) -> f32 {
     let (mut surface, mut texture) = (0.0f64, 0.0f64);
     for corners in triangles.iter() {
         let [a, b, c] = corners.map(|corner| positions[corner as usize]);

@@ -16,7 +16,7 @@ const MOST_PAIRS_PER_CORNER: u64 = 1024;
 
 /// The high-valence positions of a mesh, which simplification across normal splits has to lock.
 #[derive(Debug, PartialEq)]
-pub(super) enum HighValencePositions {
+pub(crate) enum HighValencePositions {
     /// These positions, each by its first vertex, ascending; none in an ordinary mesh.
     Positions(Vec<u32>),
     /// Too many for an attempt across normal splits.
@@ -26,7 +26,7 @@ pub(super) enum HighValencePositions {
 impl HighValencePositions {
     /// Finds the positions with the most corners, such that the pairs of corners at all others stay within
     /// the budget.
-    pub(super) fn of(triangles: Triangles<'_>, places: &[u32]) -> Self {
+    pub(crate) fn of(triangles: Triangles<'_>, places: &[u32]) -> Self {
         let mut corners = vec![0u32; places.len()];
         for &index in triangles.indices() {
             corners[places[index as usize] as usize] += 1;

@@ -1,7 +1,8 @@
 //! Tests of the LOD chain: targets, errors, borders and attributes.
 
 use super::*;
-use crate::samples::{Sample, flat_fans, mirrored_sheet, soup, sphere};
+use crate::samples::{Random, Sample, flat_fans, mirrored_sheet, soup, sphere};
+use crate::vector::{add, length, scale, unit};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -180,6 +181,30 @@ fn attributes_are_ignored_in_dense_smooth_meshes_only() {
         *normal = [0.0, 1.0, 0.0];
     }
     assert!(rough(&dense, None));
+}
+
+#[test]
+fn noise_in_all_attributes_does_not_stall_lods() {
+    let mut sample = sphere(64, 32);
+    let mut random = Random(11);
+    for (normal, uv) in sample.normals.iter_mut().zip(&mut sample.uvs) {
+        *normal = unit(std::array::from_fn(|_| random.signed()));
+        *uv = std::array::from_fn(|_| random.signed());
+    }
+    let lods = levels(&sample, &halves(3), 0.05);
+    check(&sample, &lods);
+    let full = sample.indices.len() / 3;
+    for (lod, level) in lods.iter().zip(1..) {
+        let triangles = lod.indices.len() / 3;
+        assert!(triangles > 0 && triangles <= (full >> level) * 5 / 4, "LOD {level}: {triangles} of {full}");
+        assert!(lod.error <= 0.05 * 2.0, "{}", lod.error);
+        // The vertices stay on the sphere, so the distance of a face is that of its middle.
+        for corners in lod.indices.as_chunks::<3>().0 {
+            let [a, b, c] = corners.map(|corner| sample.positions[corner as usize]);
+            let middle = scale(add(add(a, b), c), 1.0 / 3.0);
+            assert!(length(middle) > 1.0 - 0.05 * 2.0 * 1.5, "{middle:?}");
+        }
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! Parts are processed in parallel and appended in the order of the source, so the bytes do not depend on scheduling.
 
+use super::cluster_lods::ClusterLods;
 use super::parts::{Motion, Part};
 use super::skeleton::Skeleton;
 use crate::config::{self, Settings};
@@ -38,6 +39,9 @@ pub(crate) struct Geometry {
     lods: Vec<MeshLod>,
     lod_indices: Vec<u32>,
     has_tangents: bool,
+    clusters: Option<ClusterLods>,
+    /// The first vertex of each submesh, and whether its normals were created from its faces.
+    sources: Vec<(u32, bool)>,
 }
 
 impl Geometry {
@@ -47,6 +51,7 @@ impl Geometry {
         mut meshes: Vec<Mesh>,
         materials: &[Material],
         wanted: &MeshOptions,
+        with_clusters: bool,
         limits: &Limits,
     ) -> Result<Option<Geometry>, Diag> {
         let source = |part: &Part| &meshes[part.origin.0.0 as usize].primitives[part.origin.1];
@@ -70,6 +75,9 @@ impl Geometry {
             }
         }
         geometry.warnings = notes.warnings();
+        if with_clusters {
+            geometry.clusters = Some(ClusterLods::of(&geometry, limits, wanted.deadline)?);
+        }
         Ok((!geometry.submeshes.is_empty()).then_some(geometry))
     }
 
@@ -85,6 +93,7 @@ impl Geometry {
         let base = count(self.vertices.len())?;
         count(self.vertices.len() + output.vertices.len())?;
         let slot = material.map_or(NO_MATERIAL, |material| self.slot(material));
+        self.sources.push((base, output.notes.contains(&Note::FlatNormals)));
         self.submeshes.push(SubMesh {
             first_index: count(self.indices.len())?,
             index_count: count(output.indices.len())?,
@@ -118,12 +127,7 @@ impl Geometry {
         }));
         extend(&mut self.meshlet_vertices, output.meshlets.vertices.into_iter().map(global).collect());
         extend(&mut self.meshlet_triangles, output.meshlets.triangles);
-        self.meshlet_bounds.extend(output.meshlets.bounds.iter().map(|b| MeshletBounds {
-            center: b.center,
-            radius: b.radius,
-            cone_axis: b.cone_axis,
-            cone_cutoff: b.cone_cutoff,
-        }));
+        self.meshlet_bounds.extend(output.meshlets.bounds.iter().map(meshlet_bounds));
         self.lod_indices.reserve_exact(output.lods.iter().map(|lod| lod.indices.len()).sum());
         for lod in output.lods {
             let stalled = lod.indices.is_empty();
@@ -140,6 +144,22 @@ impl Geometry {
             self.slots.push(material);
             self.slots.len() - 1
         }) as u32
+    }
+
+    /// Returns the submeshes as sources of cluster LODs: their vertices and indices, and whether their normals were
+    /// created from their faces.
+    pub(super) fn submesh_sources(&self) -> impl Iterator<Item = SubmeshSource<'_>> {
+        let ends = self.sources.iter().skip(1).map(|&(base, _)| base as usize).chain([self.vertices.len()]);
+        self.submeshes.iter().zip(&self.sources).zip(ends).map(|((submesh, &(base, flat_normals)), end)| {
+            let (first, range) = (submesh.first_index as usize, base as usize..end);
+            SubmeshSource {
+                base,
+                indices: &self.indices[first..first + submesh.index_count as usize],
+                skin: self.skin.get(range.clone()).unwrap_or_default(),
+                vertices: &self.vertices[range],
+                flat_normals,
+            }
+        })
     }
 
     /// Returns a note for each LOD that stalled for some submeshes, which then reuse the LOD before it.
@@ -181,10 +201,23 @@ impl Geometry {
             lod_count,
             lods: &self.lods,
             lod_indices: &self.lod_indices,
+            clusters: self.clusters.as_ref().map(ClusterLods::parts),
             ..hmesh::Parts::default()
         };
         hmesh::write(&parts).map_err(|error| Diag::new(Code::Mesh, error.to_string()))
     }
+}
+
+/// The arrays of one submesh.
+pub(super) struct SubmeshSource<'a> {
+    /// The index of its first vertex.
+    pub(super) base: u32,
+    /// Its indices, which count from the first vertex of the mesh.
+    pub(super) indices: &'a [u32],
+    pub(super) vertices: &'a [GpuVertex],
+    /// One entry per vertex if the mesh is skinned, else empty.
+    pub(super) skin: &'a [GpuSkinVertex],
+    pub(super) flat_normals: bool,
 }
 
 /// Moves each primitive that is drawn once into its part, so that it is freed when it has been processed.
@@ -279,6 +312,10 @@ fn vertex(v: Vertex) -> GpuVertex {
 
 fn skin_vertex(influences: &Influences) -> GpuSkinVertex {
     GpuSkinVertex { joints: influences.joints, weights: influences.weights }
+}
+
+pub(super) fn meshlet_bounds(b: &kiln_mesh::meshlets::MeshletBounds) -> MeshletBounds {
+    MeshletBounds { center: b.center, radius: b.radius, cone_axis: b.cone_axis, cone_cutoff: b.cone_cutoff }
 }
 
 fn mesh_bounds(bounds: &Bounds) -> MeshBounds {
