@@ -81,6 +81,10 @@ impl Style {
     /// Escapes control characters in a string, except line ends, tabs and the sequences of these styles: file names and
     /// strings from files are part of the lines that are printed.
     fn printable(self, text: &str) -> Cow<'_, str> {
+        // Nearly all lines: thousands of rows are printed by one query.
+        if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+            return text.into();
+        }
         let is_kept = |c: char| matches!(c, '\n' | '\t');
         if !text.contains(|c: char| is_unprintable(c) && !is_kept(c)) {
             return text.into();

@@ -17,6 +17,7 @@ mod output;
 mod previous;
 mod read;
 mod scan;
+mod scripted_importers;
 mod serialized_file;
 mod url_references;
 

@@ -4,6 +4,10 @@
 //! A state that is damaged, of another version or of another database is rejected; a bake rebuilds it.
 
 mod entry;
+#[cfg(feature = "bake")]
+pub(crate) mod incoming;
+mod names;
+mod types;
 
 use crate::state::pages::Damage;
 use crate::state::{
@@ -279,6 +283,37 @@ impl Index {
             }
         }
         Ok(None)
+    }
+
+    /// Returns all assets in a folder, at any depth, without the folders among them, in the order of
+    /// [`entries`](Self::entries).
+    ///
+    /// # Errors
+    /// [`IndexError::Unusable`] if a page that it reads is damaged.
+    pub fn assets_below(&self, folder: &str) -> Result<Vec<Entry<'_>>> {
+        let position = |path: &str| -> Result<usize> {
+            let (mut low, mut high) = (0, self.state.count::<FolderRec>(Section::Folders));
+            while low < high {
+                let middle = low + (high - low) / 2;
+                let rec: FolderRec = self.state.record(Section::Folders, middle as u32)?;
+                let is_before = self.state.string(rec.path_at, rec.path_len)? < path;
+                if is_before { low = middle + 1 } else { high = middle }
+            }
+            Ok(low)
+        };
+        let first_entry = |at: usize| -> Result<u32> {
+            let rec: Option<FolderRec> = self.state.get(Section::Folders, at)?;
+            Ok(rec.map_or(self.len() as u32, |rec| rec.first_entry))
+        };
+        let own = match self.folder(folder)? {
+            Some(at) => first_entry(at as usize)?..first_entry(at as usize + 1)?,
+            None => 0..0,
+        };
+        // All folders below it lie between the slash after its path and the character after the slash.
+        let below =
+            first_entry(position(&format!("{folder}/"))?)?..first_entry(position(&format!("{folder}0"))?)?;
+        let entries = own.chain(below).map(|at| self.entry(at));
+        entries.filter(|entry| entry.as_ref().map_or(true, |entry| !entry.is_folder())).collect()
     }
 
     fn folder(&self, path: &str) -> Result<Option<u32>> {

@@ -6,6 +6,7 @@
 
 use crate::guid;
 use crate::scalar;
+use memchr::memmem;
 use std::borrow::Cow;
 
 /// The content of a `.meta` file.
@@ -46,8 +47,32 @@ pub struct Meta<'a> {
     pub avatar_setup: Option<i64>,
     /// `addColliders`: true if each mesh of a model has a MeshCollider.
     pub add_colliders: bool,
+    /// The settings of a ScriptedImporter of a package.
+    pub scripted: Option<Box<ScriptedSettings<'a>>>,
     /// The problems in the file.
     pub faults: Vec<Fault>,
+}
+
+/// The settings of a ScriptedImporter, as far as they determine the objects that it makes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScriptedSettings<'a> {
+    /// The GUID of the importer's script.
+    pub script: u128,
+    /// `animatedSpriteImportData` of 2D Aseprite: name and `spriteID` of each sprite.
+    pub animated_sprites: Vec<(Cow<'a, str>, &'a str)>,
+    /// `fileImportMode` of 2D Aseprite: 0 is a sprite sheet, 1 an animated sprite.
+    pub file_import_mode: Option<i64>,
+    /// `generateModelPrefab` of 2D Aseprite.
+    pub generates_prefab: bool,
+    /// `generateAnimationClips` of 2D Aseprite.
+    pub generates_clips: bool,
+    /// `characterMode` of 2D PSD.
+    pub is_character: bool,
+    /// `prefabAssetName` of 2D PSD, which files have that an old version imported.
+    pub prefab_name: &'a str,
+    /// `svgType` of Vector Graphics; 0 is a vector sprite.
+    pub svg_type: Option<i64>,
 }
 
 /// A problem in a `.meta` file.
@@ -212,6 +237,11 @@ fn is_relevant(start: [u8; 4]) -> bool {
             | b"name"
             | b"avat"
             | b"addC"
+            | b"scri"
+            | b"gene"
+            | b"char"
+            | b"pref"
+            | b"svgT"
     )
 }
 
@@ -374,6 +404,9 @@ impl<'a> Parser<'a> {
     /// Parses a line of the importer block.
     fn importer_line(&mut self, line: Line<'a>, meta: &mut Meta<'a>) {
         let direct = line.indent == 2;
+        if meta.importer == "ScriptedImporter" && self.scripted_line(line, meta) {
+            return;
+        }
         match line.text.first() {
             Some(b'm') if direct => {
                 if let Some(id) = line.number_of("mainObjectFileID") {
@@ -391,14 +424,18 @@ impl<'a> Parser<'a> {
                 if direct && let Some(value) = line.number_of("spriteMode") {
                     meta.sprite_mode.get_or_insert(value);
                 } else if line.indent == 4 && line.text == b"sprites:" {
-                    self.list(line.indent, |name, id| meta.sprites.push((name, id)));
+                    self.list(line.indent, "internalID", |name, id| {
+                        meta.sprites.push((name, integer(id).unwrap_or(0)));
+                    });
                 }
             }
             Some(b'p') => {
                 meta.preserve_hierarchy |= line.number_of("preserveHierarchy") == Some(1);
             }
             Some(b'c') if line.text == b"clipAnimations:" => {
-                self.list(line.indent, |name, id| meta.clips.push((name, id)));
+                self.list(line.indent, "internalID", |name, id| {
+                    meta.clips.push((name, integer(id).unwrap_or(0)));
+                });
             }
             Some(b'a') if direct => {
                 meta.animation_type = meta.animation_type.or(line.number_of("animationType"));
@@ -443,10 +480,54 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Parses a list of maps: the `name` and the `internalID` of each, at its own indentation and no deeper.
-    fn list(&mut self, indent: usize, mut put: impl FnMut(Cow<'a, str>, i64)) {
-        let mut item: Option<(usize, Option<Cow<'a, str>>, i64)> = None;
-        let mut put = |item: Option<(usize, Option<Cow<'a, str>>, i64)>| {
+    /// Parses a line of the block of a ScriptedImporter. Returns whether it was one of its settings.
+    fn scripted_line(&mut self, line: Line<'a>, meta: &mut Meta<'a>) -> bool {
+        if let Some(value) = line.value("script").filter(|_| line.indent == 2) {
+            let value = first_line(value);
+            let digits = memmem::find(value, b"guid: ").and_then(|at| value.get(at + 6..)?.first_chunk());
+            if let Some(script) = digits.and_then(guid::parse_bytes) {
+                meta.scripted.get_or_insert_default().script = script;
+            }
+            return true;
+        }
+        // Unity writes the script before the settings.
+        let Some(settings) = &mut meta.scripted else { return false };
+        match (line.indent, line.text.first()) {
+            (2, Some(b'a')) if line.text == b"animatedSpriteImportData:" => {
+                self.list(line.indent, "spriteID", |name, id| {
+                    if let Some(id) = std::str::from_utf8(id).ok().filter(|id| !id.is_empty()) {
+                        settings.animated_sprites.push((name, id));
+                    }
+                });
+                return true;
+            }
+            (2, Some(b'c')) => settings.is_character |= line.number_of("characterMode") == Some(1),
+            (2, Some(b'p')) => {
+                if let Some(name) = line.value("prefabAssetName") {
+                    settings.prefab_name = std::str::from_utf8(first_line(name)).unwrap_or_default();
+                }
+            }
+            (2, Some(b's')) => settings.svg_type = line.number_of("svgType").or(settings.svg_type),
+            // The current settings of 2D Aseprite follow the previous ones.
+            (4, Some(b'f')) => {
+                settings.file_import_mode = line.number_of("fileImportMode").or(settings.file_import_mode);
+            }
+            (4, Some(b'g')) => {
+                if let Some(value) = line.number_of("generateModelPrefab") {
+                    settings.generates_prefab = value == 1;
+                } else if let Some(value) = line.number_of("generateAnimationClips") {
+                    settings.generates_clips = value == 1;
+                }
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// Parses a list of maps: the `name` of each and the value of `key`, at its own indentation and no deeper.
+    fn list(&mut self, indent: usize, key: &str, mut put: impl FnMut(Cow<'a, str>, &'a [u8])) {
+        let mut item: Option<(usize, Option<Cow<'a, str>>, &'a [u8])> = None;
+        let mut put = |item: Option<(usize, Option<Cow<'a, str>>, &'a [u8])>| {
             if let Some((_, Some(name), id)) = item {
                 put(name, id);
             }
@@ -456,7 +537,7 @@ impl<'a> Parser<'a> {
             let mut line = line;
             let opens = line.text.starts_with(b"-") && line.indent <= *dashes.get_or_insert(line.indent);
             if opens && let Some(first) = line.undashed() {
-                put(item.replace((first.indent, None, 0)));
+                put(item.replace((first.indent, None, &[])));
                 line = first;
             }
             let Some((own, name, id)) = &mut item else { continue };
@@ -469,7 +550,7 @@ impl<'a> Parser<'a> {
                         name.get_or_insert_with(|| scalar::decode(value, line.indent));
                     }
                 }
-                Some(b"inte") => *id = line.number_of("internalID").unwrap_or(*id),
+                Some(b"inte" | b"spri") => *id = line.value(key).map_or(*id, first_line),
                 _ => {}
             }
         }

@@ -24,7 +24,7 @@ use std::path::Path;
 /// The magic. Not that of unity-assetdb 0.2.0 (`UADCACHE`), whose cache has another layout.
 pub(crate) const MAGIC: [u8; 8] = *b"KILNUADB";
 /// The version of the layout, and of everything that changes the result of a bake.
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 /// The size of the header.
 pub(crate) const HEADER: usize = 512;
 
@@ -43,11 +43,19 @@ pub(crate) enum Section {
     Names,
     Scripts,
     Diags,
+    /// The names of all entries and then of all sub-assets in lower case, each ended by [`NAME_END`].
+    LowerNames,
+    LowerNameBlocks,
+    Types,
+    TypeItems,
+    Incoming,
+    Sources,
+    ReferredFolders,
     Strings,
 }
 
 /// The number of sections.
-pub(crate) const SECTIONS: usize = 12;
+pub(crate) const SECTIONS: usize = 19;
 
 macro_rules! records {
     ($($(#[$doc:meta])* $name:ident [$size:literal] { $($field:ident: $ty:ty,)* })*) => {$(
@@ -101,7 +109,7 @@ pub(crate) trait Record: Sized {
 
 records! {
     /// A folder, sorted by path. Its children end where those of the next one start.
-    FolderRec [32] { path_at: u32, path_len: u32, stamp: u64, first_child: u32, }
+    FolderRec [32] { path_at: u32, path_len: u32, stamp: u64, first_child: u32, first_entry: u32, }
     /// A name in a folder, sorted by name.
     ChildRec [32] { name_at: u32, name_len: u16, flags: u16, meta_stamp: u64, asset_stamp: u64, entry: u32, }
     /// An asset, in the order of paths.
@@ -121,6 +129,19 @@ records! {
     UseRec [4] { reference: u32, }
     /// A name, sorted by its hash: an entry, or a sub-asset with the highest bit set.
     NameRec [12] { hash: u64, item: u32, }
+    /// The offset of every [`NAMES_PER_BLOCK`]th name in lower case.
+    NameBlockRec [4] { at: u32, }
+    /// A type of listed assets or of their sub-assets, by class and then by script. Its items end where those of the next
+    /// one start.
+    TypeRec [12] { kind: u32, is_script: u32, first_item: u32, }
+    /// An asset of a type, or a sub-asset with the highest bit set.
+    TypeItemRec [4] { item: u32, }
+    /// The first of the assets that refer to an entry, with [`MAY_BE_ROOT`]. They end where those of the next entry start.
+    IncomingRec [4] { first: u32, }
+    /// An asset that refers to another, each once for each target, ascending.
+    SourceRec [4] { entry: u32, }
+    /// A folder that something refers to: its entry, its own record, and the range of the folders below it.
+    ReferredFolderRec [16] { entry: u32, folder: u32, first_below: u32, end_below: u32, }
     /// The GUID of a script.
     ScriptRec [16] { guid: u128, }
     /// A warning: five strings.
@@ -131,12 +152,18 @@ records! {
 }
 
 /// Records are not in the order of those that they belong to.
-const OUT_OF_ORDER: Damage = Damage("its records are out of order");
+pub(crate) const OUT_OF_ORDER: Damage = Damage("its records are out of order");
 
 /// The index that stands for no record.
 pub(crate) const NONE: u32 = u32::MAX;
 /// Marks [`NameRec::item`] as a sub-asset.
 pub(crate) const SUB: u32 = 1 << 31;
+/// Marks [`IncomingRec::first`] of an entry that may be a root of a build, by its path.
+pub(crate) const MAY_BE_ROOT: u32 = 1 << 31;
+/// Ends a name of [`Section::LowerNames`]: a byte that UTF-8 never contains.
+pub(crate) const NAME_END: u8 = 0xFF;
+/// The number of names between two records of [`Section::LowerNameBlocks`].
+pub(crate) const NAMES_PER_BLOCK: usize = 64;
 
 /// The bits of [`EntryRec::flags`].
 pub(crate) mod flags {
@@ -360,6 +387,12 @@ impl State {
     #[inline]
     pub(crate) fn record<R: Record>(&self, section: Section, index: u32) -> Result<R, Damage> {
         self.get(section, index as usize)?.ok_or(Damage("a record index is out of range"))
+    }
+
+    /// Returns all bytes of a section.
+    pub(crate) fn section(&self, section: Section) -> Result<&[u8], Damage> {
+        let (at, len) = self.header.sections[section as usize];
+        self.file.get(at, usize::try_from(len).map_err(|_| Damage(UNEXPECTED_END))?)
     }
 
     /// Returns a string by its offset and length.

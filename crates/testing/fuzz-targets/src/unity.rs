@@ -13,6 +13,7 @@ use unity_assetdb::bake::{BakeError, BakeOptions, Extra, Report, bake_with};
 use unity_assetdb::index::{Index, IndexError};
 use unity_assetdb::query::broken::broken;
 use unity_assetdb::query::check::check;
+use unity_assetdb::query::graph::why;
 use unity_assetdb::query::packages::packages;
 use unity_assetdb::query::suggest::suggest;
 use unity_assetdb::query::unused::{UnusedOptions, unused};
@@ -164,6 +165,13 @@ fn walk_index(root: &Path) -> Result<(), IndexError> {
         }
         black_box(index.resolve(entry.guid(), 11_400_000)?);
     }
+    for found in index.named_like("", |_| true)? {
+        black_box(why(&index, root, found.entry(), false)?);
+    }
+    for each in index.types()? {
+        index.of_type(each)?.try_for_each(|object| object.map(drop))?;
+    }
+    black_box((index.named_like("a", |name| name.len() < 9)?, index.assets_below("Assets")?));
     index.targets().try_for_each(|target| target.map(drop))?;
     index.files().try_for_each(|file| file.map(drop))?;
     black_box((index.warnings()?, index.note()?));

@@ -91,7 +91,19 @@ fn is_text(ext: &str) -> bool {
 
 /// Returns whether the names of sub-assets are scoped to files with this extension.
 fn is_scoped(ext: &str) -> bool {
-    matches!(ext, "prefab" | "controller" | "anim" | "mixer" | "playable" | "inputactions")
+    matches!(
+        ext,
+        "prefab"
+            | "controller"
+            | "anim"
+            | "mixer"
+            | "playable"
+            | "inputactions"
+            | "ase"
+            | "aseprite"
+            | "psb"
+            | "svg"
+    )
 }
 
 /// Returns the extension of a file name in lower case.

@@ -17,7 +17,7 @@ pub(crate) struct Linked {
     /// All assets by path, so that neighbours in the project are neighbours in memory.
     places: Vec<Place>,
     /// GUIDs of assets with their indices in `places`, ascending. Settings have none.
-    by_guid: Vec<(u128, u32)>,
+    by_guid: Vec<GuidOf>,
     scripts: Vec<u128>,
     renamed: Vec<Renamed>,
     targets: Targets,
@@ -27,6 +27,25 @@ pub(crate) struct Linked {
     pub(crate) sanitized: u64,
     /// True if several assets share a GUID, or an asset has an object twice, which only a link for queries tolerates.
     pub(crate) has_duplicates: bool,
+}
+
+/// The GUID of an asset and the index of the asset in [`Linked::places`], ordered by both. With the alignment of a `u128` it
+/// would take a third more.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct GuidOf {
+    high: u64,
+    low: u64,
+    entry: u32,
+}
+
+impl GuidOf {
+    fn new(guid: u128, entry: u32) -> GuidOf {
+        GuidOf { high: (guid >> 64) as u64, low: guid as u64, entry }
+    }
+
+    fn guid(self) -> u128 {
+        u128::from(self.high) << 64 | u128::from(self.low)
+    }
 }
 
 /// The reason why a project cannot be linked.
@@ -73,8 +92,9 @@ pub(crate) fn link(
         places.extend((0..folder.assets.len() as u32).map(|asset| Place { folder: n as u32, asset }));
     }
     let guids = folders.iter().flat_map(|folder| &folder.assets).map(|asset| asset.guid);
-    let mut by_guid: Vec<(u128, u32)> = Vec::with_capacity(total);
-    by_guid.extend(guids.zip(0..).filter(|(guid, _)| *guid != 0));
+    let mut by_guid: Vec<GuidOf> = Vec::with_capacity(total);
+    by_guid
+        .extend(guids.zip(0..).filter(|(guid, _)| *guid != 0).map(|(guid, entry)| GuidOf::new(guid, entry)));
     by_guid.par_sort_unstable();
     let mut has_duplicates = false;
     match naming {
@@ -124,31 +144,27 @@ pub(crate) fn link(
 }
 
 /// Returns the GUIDs that several assets share, with the paths of the assets.
-fn duplicates(
-    folders: &[BoxedFolder],
-    places: &[Place],
-    by_guid: &[(u128, u32)],
-) -> Vec<(u128, Vec<String>)> {
-    let same = by_guid.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1);
-    let paths = |same: &[(u128, u32)]| {
-        let path = |(_, at): &(u128, u32)| {
-            let place = &places[*at as usize];
+fn duplicates(folders: &[BoxedFolder], places: &[Place], by_guid: &[GuidOf]) -> Vec<(u128, Vec<String>)> {
+    let same = by_guid.chunk_by(|a, b| a.guid() == b.guid()).filter(|same| same.len() > 1);
+    let paths = |same: &[GuidOf]| {
+        let path = |each: &GuidOf| {
+            let place = &places[each.entry as usize];
             let folder = &folders[place.folder as usize];
             folder.hint(folder.assets[place.asset as usize].child as usize)
         };
         let mut paths: Vec<String> = same.iter().map(path).collect();
         paths.sort();
-        (same[0].0, paths)
+        (same[0].guid(), paths)
     };
     same.map(paths).collect()
 }
 
 /// Removes the GUIDs of all but the first of the assets that share one.
-fn drop_duplicates(folders: &mut [BoxedFolder], places: &[Place], by_guid: &mut Vec<(u128, u32)>) {
+fn drop_duplicates(folders: &mut [BoxedFolder], places: &[Place], by_guid: &mut Vec<GuidOf>) {
     by_guid.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
+        let same = next.guid() == kept.guid();
         if same {
-            let place = places[next.1 as usize];
+            let place = places[next.entry as usize];
             folders[place.folder as usize].assets[place.asset as usize].guid = 0;
         }
         same

@@ -6,7 +6,7 @@ mod whole_file;
 use super::dir::{Dir, Root};
 use super::folder::{Asset, Child, Folder, Sub, Type};
 use super::import_plan::{self, ContentScan, ImportPlan, ModelFormat};
-use super::{model, url_references};
+use super::{model, scripted_importers, url_references};
 use crate::class_id::{ClassId, canonical_fid};
 use crate::documents::{Depth, Document, Ref, Scanner, in_hierarchy, split_point};
 use crate::meta::{self, LFS, Meta};
@@ -445,6 +445,7 @@ fn meta_subs(folder: &mut Folder, start: usize, meta: &Meta<'_>, stem: &str, pla
         put(canonical_fid(ClassId::Material as u32), ClassId::Material as u32, "Font Material");
         put(canonical_fid(ClassId::Texture2D as u32), ClassId::Texture2D as u32, "Font Texture");
     }
+    scripted_importers::for_each_object(meta, stem, |file_id, class, name| put(file_id, class as u32, name));
     if is_model && let Some((file_id, name)) = model::avatar(meta, stem) {
         put(file_id, ClassId::Avatar as u32, &name);
     }

@@ -1,7 +1,8 @@
 //! Walks the graph of references: everything that an asset depends on, everything that depends on it, and the shortest chain
 //! from a root of the build to it.
 
-use super::roots::{RootKind, Roots};
+use super::roots::{BUILD_SETTINGS, RootKind, Roots};
+use crate::index::incoming::Incoming;
 use crate::index::{Entry, Index, Result};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
@@ -95,8 +96,9 @@ pub struct Step<'a> {
     pub root: Option<RootKind>,
 }
 
-/// Returns the shortest chain from a root of the build to an asset, the root first; `None` if no root reaches it. Scenes that
-/// are disabled in the build settings are roots only with `all_scenes`.
+/// Returns the shortest chain from a root of the build to an asset, the root first; `None` if no root reaches it. Of several
+/// chains of that length, the one whose steps come first by path, from the asset to the root. Scenes that are disabled in the
+/// build settings are roots only with `all_scenes`.
 ///
 /// # Errors
 /// If the index is damaged.
@@ -107,51 +109,154 @@ pub fn why<'a>(
     all_scenes: bool,
 ) -> Result<Option<Vec<Step<'a>>>> {
     let roots = Roots::new(root, all_scenes);
-    let mut seen: HashSet<String> = HashSet::from([asset.hint()?]);
-    let last = Step { hint: asset.hint()?, entry: asset, line: 0, in_meta: false, root: None };
-    // Steps with the index of the step that follows each.
-    let mut steps = vec![(last, usize::MAX)];
-    let mut at = 0;
-    let mut folder_uses = HashMap::new();
-    while at < steps.len() {
-        let (entry, hint) = (steps[at].0.entry, steps[at].0.hint.clone());
-        if let Some(kind) = roots.kind(&entry, &hint) {
-            let mut chain = vec![Step { root: Some(kind), ..steps[at].0.clone() }];
-            let mut next = steps[at].1;
-            while let Some((step, after)) = steps.get(next) {
-                chain.push(step.clone());
-                next = *after;
+    let search = Search::new(index, &roots)?;
+    let Some((distance, depth)) = search.distances(index.position(&asset), &roots)? else { return Ok(None) };
+    let mut at = index.position(&asset);
+    let mut steps = vec![Step { hint: asset.hint()?, entry: asset, line: 0, in_meta: false, root: None }];
+    for next in 1..=depth {
+        let mut best: Option<(String, u32)> = None;
+        for source in search.all_sources(at)? {
+            if distance[source as usize] != next | ON_CHAIN {
+                continue;
             }
-            return Ok(Some(chain));
-        }
-        let mut before = Vec::new();
-        for (source, reference) in index.uses(entry.guid())? {
-            let hint = source.hint()?;
-            if !roots.is_disabled(&hint, &reference) {
-                before.push((hint, source, reference.line, reference.in_meta));
+            let hint = index.entry(source)?.hint()?;
+            if best.as_ref().is_none_or(|best| hint < best.0) {
+                best = Some((hint, source));
             }
         }
-        // A reference to a folder reaches all assets in it.
-        for (end, _) in hint.match_indices('/') {
-            let folder = &hint[..end];
-            if !folder_uses.contains_key(folder) {
-                let uses = match index.find_by_hint(folder)? {
-                    Some(folder) => index.uses(folder.guid())?,
-                    None => Vec::new(),
-                };
-                let uses = uses.into_iter().map(|(source, _)| Ok((source.hint()?, source)));
-                folder_uses.insert(folder.to_owned(), uses.collect::<Result<Vec<_>>>()?);
-            }
-            let uses = folder_uses.get(folder).into_iter().flatten();
-            before.extend(uses.map(|(hint, source)| (hint.clone(), *source, 0, false)));
-        }
-        before.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));
-        for (hint, entry, line, in_meta) in before {
-            if seen.insert(hint.clone()) {
-                steps.push((Step { entry, hint, line, in_meta, root: None }, at));
-            }
-        }
-        at += 1;
+        // Every step of a chain has a predecessor that is on one.
+        let Some((hint, source)) = best else { return Ok(None) };
+        let (line, in_meta) = search.line(at, source)?;
+        steps.push(Step { entry: index.entry(source)?, hint, line, in_meta, root: None });
+        at = source;
     }
-    Ok(None)
+    steps.reverse();
+    if let Some(first) = steps.first_mut() {
+        first.root = roots.kind(&first.entry, &first.hint);
+    }
+    Ok(Some(steps))
 }
+
+/// The distance of an asset that was not reached.
+const FAR: u32 = u32::MAX;
+/// Marks the distance of an asset that is on a shortest chain.
+const ON_CHAIN: u32 = 1 << 31;
+
+/// A search from an asset to the assets that refer to it, directly or not.
+struct Search<'a> {
+    index: &'a Index,
+    incoming: Incoming<'a>,
+    /// The entry of the build settings, whose references to disabled scenes do not count.
+    build_settings: Option<u32>,
+    /// The entries of the disabled scenes.
+    disabled: HashSet<u32>,
+}
+
+impl<'a> Search<'a> {
+    fn new(index: &'a Index, roots: &Roots<'_>) -> Result<Search<'a>> {
+        let build_settings = index.find_by_hint(BUILD_SETTINGS)?.map(|entry| index.position(&entry));
+        let mut disabled = HashSet::new();
+        for guid in roots.disabled_scenes() {
+            disabled.extend(index.claimants(guid)?.iter().map(|entry| index.position(entry)));
+        }
+        Ok(Search { index, incoming: index.incoming()?, build_settings, disabled })
+    }
+
+    /// Returns the assets that refer to an asset itself.
+    fn sources(&self, entry: u32) -> Result<impl Iterator<Item = u32>> {
+        let skipped = self.build_settings.filter(|_| self.disabled.contains(&entry));
+        Ok(self.incoming.sources(entry)?.filter(move |source| Some(*source) != skipped))
+    }
+
+    /// Returns the assets that refer to an asset, or to a folder that contains it.
+    fn all_sources(&self, entry: u32) -> Result<Vec<u32>> {
+        let mut all: Vec<u32> = self.sources(entry)?.collect();
+        // A reference to a folder reaches all assets in it.
+        for folder in self.incoming.folders_around(entry) {
+            all.extend(self.incoming.sources(folder)?);
+        }
+        Ok(all)
+    }
+
+    /// Returns the distance of each asset from `start` up to the nearest root, and the distance of that root. Assets on a
+    /// shortest chain are marked with [`ON_CHAIN`]. `None` if no root is reached.
+    fn distances(&self, start: u32, roots: &Roots<'_>) -> Result<Option<(Vec<u32>, u32)>> {
+        let mut distance = vec![FAR; self.index.len()];
+        let mut expanded: HashSet<u32> = HashSet::new();
+        distance[start as usize] = 0;
+        let mut levels = vec![vec![start]];
+        loop {
+            let depth = levels.len() as u32 - 1;
+            let level = &levels[depth as usize];
+            let mut found = false;
+            for entry in level.iter().filter(|entry| self.incoming.may_be_root(**entry)) {
+                let entry = self.index.entry(*entry)?;
+                if roots.kind(&entry, &entry.hint()?).is_some() {
+                    distance[self.index.position(&entry) as usize] |= ON_CHAIN;
+                    found = true;
+                }
+            }
+            if found {
+                break;
+            }
+            let mut next = Vec::new();
+            let mut reach = |source: u32| {
+                if distance[source as usize] == FAR {
+                    distance[source as usize] = depth + 1;
+                    next.push(source);
+                }
+            };
+            for entry in level {
+                self.sources(*entry)?.for_each(&mut reach);
+                for folder in self.incoming.folders_around(*entry) {
+                    if expanded.insert(folder) {
+                        self.incoming.sources(folder)?.for_each(&mut reach);
+                    }
+                }
+            }
+            if next.is_empty() {
+                return Ok(None);
+            }
+            levels.push(next);
+        }
+        // Back from the roots: an asset is on a chain if one of its sources on the next level is.
+        let depth = levels.len() as u32 - 1;
+        for near in (0..depth).rev() {
+            let is_on_chain =
+                |distance: &[u32], source: u32| distance[source as usize] == (near + 1) | ON_CHAIN;
+            let mut folders: HashMap<u32, bool> = HashMap::new();
+            for entry in &levels[near as usize] {
+                let mut on_chain = self.sources(*entry)?.any(|source| is_on_chain(&distance, source));
+                for folder in self.incoming.folders_around(*entry) {
+                    let known = folders.get(&folder).copied();
+                    let reaches = match known {
+                        Some(reaches) => reaches,
+                        None => self.incoming.sources(folder)?.any(|source| is_on_chain(&distance, source)),
+                    };
+                    folders.insert(folder, reaches);
+                    on_chain |= reaches;
+                }
+                if on_chain {
+                    distance[*entry as usize] |= ON_CHAIN;
+                }
+            }
+        }
+        Ok(Some((distance, depth)))
+    }
+
+    /// Returns the line of the reference from `source` to an asset, and whether it is in the `.meta`; 0 for a reference to a
+    /// folder that contains the asset.
+    fn line(&self, entry: u32, source: u32) -> Result<(u32, bool)> {
+        for folder in self.incoming.folders_around(entry) {
+            if self.incoming.sources(folder)?.any(|each| each == source) {
+                return Ok((0, false));
+            }
+        }
+        let guid = self.index.entry(entry)?.guid();
+        let own = self.index.entry(source)?.references()?.into_iter().filter(|each| each.guid == guid);
+        Ok(own.min_by_key(|each| each.line).map_or((0, false), |each| (each.line, each.in_meta)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

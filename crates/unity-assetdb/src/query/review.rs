@@ -1,7 +1,8 @@
 //! Summarizes the changes between two revisions in Unity's terms: assets added, removed and moved; objects added, removed and
 //! renamed; values changed, with names in place of GUIDs.
 //!
-//! Names of other assets are those of the index, which is that of the project on disk.
+//! Names of other assets are those of the index, which is that of the project on disk; an asset that the project no longer has
+//! is shown by its path in the old revision.
 
 use super::annotate::label;
 use super::inner::Inner;
@@ -106,19 +107,19 @@ pub struct ValueChange {
     pub new: Option<String>,
 }
 
-/// Summarizes the changes of files.
+/// Summarizes the changes of files. `.meta` files should come first: they tell the paths of assets that were removed.
 ///
 /// # Errors
 /// If the index is damaged.
 pub fn review(index: &Index, root: &Path, files: impl IntoIterator<Item = FileVersions>) -> Result<Review> {
-    let mut names = Names { index, inner: Inner::new(index, root) };
+    let mut names = Names { index, inner: Inner::new(index, root), old_paths: BTreeMap::new() };
     let mut result = Review::default();
-    let mut guids: (BTreeMap<u128, String>, BTreeMap<u128, String>) = Default::default();
+    let mut new: BTreeMap<u128, String> = BTreeMap::new();
     for file in files {
         if let Some(asset) = file.path.strip_suffix(".meta") {
             let guid = |text: &Option<Vec<u8>>| text.as_ref().and_then(|text| meta::parse(text).guid);
-            guids.0.extend(guid(&file.old).map(|guid| (guid, asset.to_owned())));
-            guids.1.extend(guid(&file.new).map(|guid| (guid, asset.to_owned())));
+            names.old_paths.extend(guid(&file.old).map(|guid| (guid, asset.to_owned())));
+            new.extend(guid(&file.new).map(|guid| (guid, asset.to_owned())));
         }
         let (Some(old), Some(new)) = (&file.old, &file.new) else { continue };
         if old == new {
@@ -136,7 +137,7 @@ pub fn review(index: &Index, root: &Path, files: impl IntoIterator<Item = FileVe
             result.files.push(FileReview { path: file.path, objects });
         }
     }
-    let (old, new) = guids;
+    let old = names.old_paths;
     result.added =
         new.iter().filter(|(guid, _)| !old.contains_key(guid)).map(|(_, path)| path.clone()).collect();
     for (guid, path) in old {
@@ -146,6 +147,11 @@ pub fn review(index: &Index, root: &Path, files: impl IntoIterator<Item = FileVe
             None => result.removed.push(path),
         }
     }
+    // An asset with another GUID is neither new nor gone: its `.meta` shows the change.
+    let has_other_guid: BTreeSet<String> =
+        result.added.iter().filter(|path| result.removed.contains(path)).cloned().collect();
+    result.added.retain(|path| !has_other_guid.contains(path));
+    result.removed.retain(|path| !has_other_guid.contains(path));
     result.added.sort();
     result.removed.sort();
     result.moved.sort();
@@ -162,6 +168,8 @@ fn is_yaml(text: &[u8]) -> bool {
 struct Names<'a> {
     index: &'a Index,
     inner: Inner<'a>,
+    /// The paths of changed assets in the old revision, by GUID.
+    old_paths: BTreeMap<u128, String>,
 }
 
 type Objects = BTreeMap<i64, ParsedObject>;
@@ -279,7 +287,9 @@ impl Names<'_> {
         let mut from = 0;
         for each in found {
             let span = each.span(value.as_bytes());
-            let Some(label) = label(self.index, &mut self.inner, each.guid, each.file_id)? else { continue };
+            let label = label(self.index, &mut self.inner, each.guid, each.file_id)?;
+            let removed = || Some(format!("{} (removed)", self.old_paths.get(&each.guid)?));
+            let Some(label) = label.or_else(removed) else { continue };
             if span.start < from || !value.is_char_boundary(span.start) || !value.is_char_boundary(span.end) {
                 continue;
             }

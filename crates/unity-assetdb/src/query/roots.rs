@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// The file that lists the scenes of a build.
-const BUILD_SETTINGS: &str = "ProjectSettings/EditorBuildSettings.asset";
+pub(super) const BUILD_SETTINGS: &str = "ProjectSettings/EditorBuildSettings.asset";
 /// The maximum size of a settings or `.meta` file that is read, in bytes.
 const MAX_FILE_SIZE: u64 = 16 << 20;
 
@@ -87,23 +87,14 @@ impl<'a> Roots<'a> {
         if entry.is_settings() {
             return Some(RootKind::Settings);
         }
-        if hint.starts_with("Packages/") {
-            return Some(RootKind::Package);
-        }
-        let folder = hint.rsplit_once('/').map_or("", |(folder, _)| folder);
-        if let Some(name) = FOLDERS.into_iter().find(|name| folder.split('/').any(|part| part == *name)) {
-            return Some(RootKind::Folder(name));
-        }
-        let ext = hint.rsplit_once('.').map(|(_, ext)| ext.to_ascii_lowercase()).unwrap_or_default();
-        match &*ext {
-            ext if CODE.contains(&ext) => Some(RootKind::Code),
-            ext if TEXTS.contains(&ext) => Some(RootKind::LoadedByPath),
-            "inputactions" => {
+        let (folder, name) = hint.rsplit_once('/').unwrap_or(("", hint));
+        kind_of_folder(folder).or_else(|| kind_of_file(name)).or_else(|| {
+            let generates_class = || {
                 let meta = read(&self.root.join(format!("{hint}.meta")));
-                has_line(&meta, b"generateWrapperCode: 1").then_some(RootKind::InputActions)
-            }
-            _ => None,
-        }
+                has_line(&meta, b"generateWrapperCode: 1")
+            };
+            (is_input_actions(name) && generates_class()).then_some(RootKind::InputActions)
+        })
     }
 
     /// Returns whether a reference of a root is no reason to keep its target: a scene that is disabled in the build settings.
@@ -111,10 +102,49 @@ impl<'a> Roots<'a> {
         source == BUILD_SETTINGS && self.disabled.contains(&reference.guid)
     }
 
+    /// Iterates over the scenes that are disabled in the build settings.
+    pub(super) fn disabled_scenes(&self) -> impl Iterator<Item = u128> {
+        self.disabled.iter().copied()
+    }
+
     /// Returns whether a scene is disabled in the build settings.
     pub(super) fn is_disabled_scene(&self, guid: u128) -> bool {
         self.disabled.contains(&guid)
     }
+}
+
+/// Returns whether all assets of a folder are roots, by its path.
+pub(crate) fn kind_of_folder(folder: &str) -> Option<RootKind> {
+    if folder == "Packages" || folder.starts_with("Packages/") {
+        return Some(RootKind::Package);
+    }
+    let name = FOLDERS.into_iter().find(|name| folder.split('/').any(|part| part == *name))?;
+    Some(RootKind::Folder(name))
+}
+
+/// Returns whether a file of this name may be a root in any folder. Only its `.meta` decides about input actions.
+pub(crate) fn may_be_root_file(name: &str) -> bool {
+    kind_of_file(name).is_some() || is_input_actions(name)
+}
+
+fn kind_of_file(name: &str) -> Option<RootKind> {
+    let ext = extension(name);
+    let has_extension = |each: &&str| each.eq_ignore_ascii_case(ext);
+    if CODE.iter().any(has_extension) {
+        Some(RootKind::Code)
+    } else if TEXTS.iter().any(has_extension) {
+        Some(RootKind::LoadedByPath)
+    } else {
+        None
+    }
+}
+
+fn is_input_actions(name: &str) -> bool {
+    extension(name).eq_ignore_ascii_case("inputactions")
+}
+
+fn extension(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, ext)| ext)
 }
 
 fn has_line(text: &[u8], wanted: &[u8]) -> bool {

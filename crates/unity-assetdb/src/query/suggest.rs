@@ -1,8 +1,8 @@
 //! Suggests names and paths that are similar to one that was not found.
 
+use crate::guid::Guid;
 use crate::index::{Index, Result};
-use std::cell::RefCell;
-use std::collections::HashSet;
+use crate::store::AssetType;
 
 /// The maximum number of suggestions.
 const MAX_SUGGESTIONS: usize = 5;
@@ -15,23 +15,29 @@ pub fn suggest(index: &Index, wanted: &str) -> Result<Vec<String>> {
     let path = wanted.contains('/') || wanted.contains('.');
     let lower = wanted.to_lowercase();
     let file = lower.rsplit('/').next().unwrap_or(&lower).to_owned();
+    let score = |known: &str| match known.contains(&file) {
+        true => Some(known.len() - file.len()),
+        false => distance(known, &file, 2),
+    };
     let mut found: Vec<(usize, String)> = Vec::new();
-    for entry in index.entries() {
-        let entry = entry?;
-        if entry.is_settings() {
-            continue;
+    if path {
+        for entry in index.entries() {
+            let entry = entry?;
+            let hint = entry.hint()?;
+            let known = hint.rsplit('/').next().unwrap_or(&hint).to_lowercase();
+            if let Some(score) = score(&known).filter(|_| !entry.is_settings()) {
+                found.push((score, hint));
+            }
         }
-        let text = if path { entry.hint()? } else { entry.name()?.to_owned() };
-        let known = text.to_lowercase();
-        let known = if path { known.rsplit('/').next().unwrap_or(&known) } else { &*known };
-        let score = match known {
-            known if known.contains(&file) => known.len() - file.len(),
-            known => match distance(known, &file, 2) {
-                Some(distance) => distance,
-                None => continue,
-            },
-        };
-        found.push((score, text));
+    } else {
+        let mut near = Vec::new();
+        index.lower_names(|known, entry| near.extend(score(known).map(|score| (score, entry))))?;
+        for (score, entry) in near {
+            let entry = index.entry(entry)?;
+            if !entry.is_settings() {
+                found.push((score, entry.name()?.to_owned()));
+            }
+        }
     }
     found.sort();
     found.dedup();
@@ -45,17 +51,12 @@ pub fn suggest(index: &Index, wanted: &str) -> Result<Vec<String>> {
 pub fn suggest_type(index: &Index, wanted: &str) -> Result<Vec<String>> {
     let wanted = wanted.to_lowercase();
     let mut types = std::collections::BTreeSet::new();
-    // A project has many objects and few types.
-    let mut seen = HashSet::new();
-    for entry in index.entries() {
-        let entry = entry?;
-        if seen.insert(entry.asset_type()) {
-            types.insert(super::annotate::short_type(index, &entry.type_name()?)?);
-        }
-    }
-    let classes = RefCell::new(HashSet::new());
-    for found in index.subs_by(|sub| classes.borrow_mut().insert(sub.class_id)) {
-        types.insert(crate::class_id::class_name(found?.1.class_id).into_owned());
+    for each in index.types()? {
+        types.insert(match (each, index.script_of_type(each)?) {
+            (_, Some(script)) => super::annotate::short_type(index, &format!("Script:{}", Guid(script)))?,
+            (AssetType::Native(class), None) => crate::class_id::class_name(class).into_owned(),
+            (AssetType::Script(_), None) => continue,
+        });
     }
     let score = |name: String| {
         let lower = name.to_lowercase();
@@ -72,9 +73,24 @@ pub fn suggest_type(index: &Index, wanted: &str) -> Result<Vec<String>> {
 
 /// Returns the Levenshtein distance, if it is at most `most`.
 fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
+    if a.is_ascii() && b.is_ascii() {
+        return distance_of(a.as_bytes(), b.as_bytes(), most);
+    }
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    distance_of(&a, &b, most)
+}
+
+fn distance_of<T: PartialEq>(a: &[T], b: &[T], most: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > most {
         return None;
+    }
+    // An equal start and an equal end change nothing, and most names differ in a few characters only.
+    let start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[start..], &b[start..]);
+    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[..a.len() - end], &b[..b.len() - end]);
+    if a.len().max(b.len()) <= most && (a.is_empty() || b.is_empty()) {
+        return Some(a.len().max(b.len()));
     }
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (n, from) in a.iter().enumerate() {
@@ -106,5 +122,9 @@ mod tests {
         assert_eq!(distance("flag", "fl", 2), Some(2));
         assert_eq!(distance("flag", "", 2), None);
         assert_eq!(distance("flag", "stag!", 2), None);
+        assert_eq!(distance("flagge", "flage", 2), Some(1));
+        assert_eq!(distance("fläge", "flage", 2), Some(1));
+        assert_eq!(distance("", "", 2), Some(0));
+        assert_eq!(distance("abcabc", "abc", 2), None);
     }
 }

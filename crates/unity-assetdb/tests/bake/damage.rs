@@ -3,8 +3,10 @@
 use crate::project::{Project, guid, number};
 use kiln_engine::{Diag, Severity};
 use std::fs;
+use std::path::Path;
 use unity_assetdb::bake::{Extra, refresh};
 use unity_assetdb::index::{Index, IndexError, Result};
+use unity_assetdb::query::graph::why;
 
 /// A project with at least one record in every section of the state.
 fn sample() -> Project {
@@ -46,6 +48,19 @@ fn answers(index: &Index) -> Result<String> {
     for file in index.files() {
         let file = file?;
         out += &format!("{}/{} {} {}\n", file.folder, file.name, file.has_meta, file.is_file);
+    }
+    for each in index.named_like("", |_| true)? {
+        out += &format!("{} {}\n", each.name()?, each.entry().hint()?);
+        let chain = why(index, Path::new("/nowhere"), each.entry(), false)?;
+        out += &format!(
+            "{:?}\n",
+            chain.map(|steps| steps.iter().map(|step| step.hint.clone()).collect::<Vec<_>>())
+        );
+    }
+    for kind in index.types()? {
+        for each in index.of_type(kind)? {
+            out += &format!("{kind:?} {}\n", each?.name()?);
+        }
     }
     out += &index.warnings()?.iter().map(Diag::to_string).collect::<String>();
     Ok(out)

@@ -8,3 +8,4 @@ mod project;
 mod properties;
 mod references;
 mod rows;
+mod search;

@@ -164,6 +164,7 @@ fn annotate_joins_wrapped_references() {
         guid(2)
     );
     let run = project.pipe(&["annotate"], &text);
+    assert_eq!(project.pipe(&["annotate", "-"], &text).out, run.out, "the usual name of standard input");
     let flag = "m_Sprite: {Flag (Sprite) Assets/Art/Flag.png}";
     assert_eq!(run.out, format!("-  {flag}\n+  {flag}\n  a: {{Pole (SpriteRenderer) Assets/Pole.prefab}}\n"));
 }

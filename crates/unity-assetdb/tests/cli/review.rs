@@ -77,3 +77,42 @@ fn writes_markdown_and_json() {
         assert_eq!(project.run(&["review", "--", range]).code, 2, "{range}");
     }
 }
+
+/// A removed asset is shown by its old path, and one with another GUID is neither added nor removed.
+#[test]
+fn shows_removed_targets_and_changed_guids() {
+    let project = Project::sample();
+    let material = "%YAML 1.1\n--- !u!21 &2100000\nMaterial:\n  m_Name: x\n";
+    project.asset("Assets/Red.mat", 20, "NativeFormatImporter:\n", material);
+    project.asset("Assets/Blue.mat", 21, "NativeFormatImporter:\n", material);
+    let scene = |n: u128| {
+        format!(
+            "%YAML 1.1\n--- !u!114 &9\nMonoBehaviour:\n  a: {{fileID: 2100000, guid: {}, type: 2}}\n",
+            guid(n)
+        )
+    };
+    project.asset("Assets/Main.unity", 22, "DefaultImporter:\n", &scene(20));
+    project.init().branch("work");
+    project.remove("Assets/Red.mat").remove("Assets/Red.mat.meta");
+    project.write("Assets/Main.unity", &scene(1));
+    project.write(
+        "Assets/Blue.mat.meta",
+        &format!("fileFormatVersion: 2\nguid: {}\nNativeFormatImporter:\n", guid(23)),
+    );
+    project.commit("work");
+    let run = project.run(&["review", "main..work"]);
+    let expected = format!(
+        "\
+Removed:
+  Assets/Red.mat
+Assets/Blue.mat.meta:
+  changed import settings
+    guid: {} → {}
+Assets/Main.unity:
+  changed MonoBehaviour
+    a: Assets/Red.mat (removed) → ",
+        guid(21),
+        guid(23)
+    );
+    assert!(run.out.starts_with(&expected), "{}", run.out);
+}

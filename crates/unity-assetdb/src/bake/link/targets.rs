@@ -1,5 +1,6 @@
 //! The inverse of references: all GUIDs that are referred to, with their assets and the references to them.
 
+use super::GuidOf;
 use crate::bake::folder::BoxedFolder;
 use crate::state::NONE;
 use rayon::slice::ParallelSliceMut;
@@ -12,18 +13,18 @@ pub(super) struct Targets {
     pub(super) entries: Vec<u32>,
     /// The index of the first use of each target.
     pub(super) first_use: Vec<u32>,
-    /// References, ordered by target.
-    pub(super) uses: Vec<u32>,
     /// The target of each reference.
     pub(super) of_ref: Vec<u32>,
 }
 
 impl Targets {
-    pub(super) fn new(folders: &[BoxedFolder], by_guid: &[(u128, u32)], refs: usize) -> Targets {
-        let mut known = GuidInterner::default();
+    pub(super) fn new(folders: &[BoxedFolder], by_guid: &[GuidOf], refs: usize) -> Targets {
+        // Most projects refer to fewer GUIDs than they have assets.
+        let mut known =
+            GuidInterner { guids: Vec::with_capacity(by_guid.len().min(refs)), slots: Vec::new() };
         let mut of_ref = Vec::with_capacity(refs);
         of_ref.extend(folders.iter().flat_map(|folder| &folder.refs).map(|each| known.intern(each.guid)));
-        // The hash table is freed here: at this point a bake needs most memory.
+        // Everything is freed as soon as it can be: at this point a bake needs most memory.
         let GuidInterner { guids: known, slots } = known;
         drop(slots);
         let mut order: Vec<u32> = (0..known.len() as u32).collect();
@@ -31,34 +32,41 @@ impl Targets {
         let mut rank = vec![0; order.len()];
         order.iter().enumerate().for_each(|(n, at)| rank[*at as usize] = n as u32);
         let guids: Vec<u128> = order.iter().map(|at| known[*at as usize]).collect();
-        // A counting sort: count, prefix sums, scatter.
-        let mut next = vec![0u32; guids.len() + 1];
+        drop((known, order));
+        // The first two steps of a counting sort: counts and prefix sums.
+        let mut first_use = vec![0u32; guids.len() + 1];
         for target in &mut of_ref {
             *target = rank[*target as usize];
-            next[*target as usize + 1] += 1;
+            first_use[*target as usize + 1] += 1;
         }
-        for at in 1..next.len() {
-            next[at] += next[at - 1];
+        for at in 1..first_use.len() {
+            first_use[at] += first_use[at - 1];
         }
-        let first_use = next[..guids.len()].to_vec();
-        let mut uses = vec![0; of_ref.len()];
-        for (reference, target) in of_ref.iter().enumerate() {
+        first_use.pop();
+        drop(rank);
+        let mut assets = by_guid.iter().peekable();
+        let entry = |guid: &u128| {
+            while assets.next_if(|asset| asset.guid() < *guid).is_some() {}
+            assets.peek().filter(|asset| asset.guid() == *guid).map_or(NONE, |asset| asset.entry)
+        };
+        let entries = guids.iter().map(entry).collect();
+        Targets { guids, entries, first_use, of_ref }
+    }
+
+    /// Returns the references, ordered by target.
+    pub(super) fn uses(&self) -> Vec<u32> {
+        let mut next = self.first_use.clone();
+        let mut uses = vec![0; self.of_ref.len()];
+        for (reference, target) in self.of_ref.iter().enumerate() {
             let at = &mut next[*target as usize];
             uses[*at as usize] = reference as u32;
             *at += 1;
         }
-        let mut assets = by_guid.iter().peekable();
-        let entry = |guid: &u128| {
-            while assets.next_if(|asset| asset.0 < *guid).is_some() {}
-            assets.peek().filter(|asset| asset.0 == *guid).map_or(NONE, |asset| asset.1)
-        };
-        let entries = guids.iter().map(entry).collect();
-        Targets { guids, entries, first_use, uses, of_ref }
+        uses
     }
 }
 
 /// Numbers GUIDs in the order of their first occurrence. GUIDs are random, so that their bits serve as a hash.
-#[derive(Default)]
 struct GuidInterner {
     guids: Vec<u128>,
     /// Numbers plus 1; 0 is a free slot.

@@ -1,5 +1,7 @@
 //! Writes a linked project: the database, and the state that belongs to it.
 
+mod search;
+
 use super::Linked;
 use crate::bake::folder::{Asset, Child, Type, stem};
 use crate::bake::name::Renamed;
@@ -15,7 +17,7 @@ use rayon::slice::ParallelSliceMut;
 use std::io::{self, Write};
 
 /// The number of rows of the database that are encoded in one batch.
-const ROWS: usize = 16 << 10;
+const ROWS: usize = 4 << 10;
 
 /// A database under its temporary name.
 pub(crate) struct Written {
@@ -61,7 +63,7 @@ impl Linked {
         let mut hint = String::new();
         for some in self.by_guid.chunks(ROWS) {
             order.clear();
-            order.extend(some.iter().zip(0u32..).map(|((_, entry), rank)| (*entry, rank)));
+            order.extend(some.iter().zip(0u32..).map(|(each, rank)| (each.entry, rank)));
             order.sort_unstable();
             rows.clear();
             places.clear();
@@ -132,9 +134,9 @@ impl Linked {
         let mut extra = ExtraStrings { start: at, strings: String::new() };
         out.section(Section::Folders);
         let mut first_child = 0;
-        for (folder, (_, at)) in self.folders.iter().zip(&base) {
-            let (path_at, path_len) = (*at, folder.path.len() as u32);
-            out.put(&FolderRec { path_at, path_len, stamp: folder.stamp, first_child })?;
+        for (folder, (first_entry, at)) in self.folders.iter().zip(&base) {
+            let (path_at, path_len, first_entry) = (*at, folder.path.len() as u32, *first_entry);
+            out.put(&FolderRec { path_at, path_len, stamp: folder.stamp, first_child, first_entry })?;
             first_child += folder.children.len() as u32;
         }
         out.section(Section::Children);
@@ -175,6 +177,9 @@ impl Linked {
             })?;
         }
         let note = extra.put(note);
+        self.put_lower_names(&mut out)?;
+        self.put_types(&mut out)?;
+        self.put_incoming(&mut out)?;
         out.section(Section::Strings);
         for folder in &self.folders {
             out.bytes(folder.path.as_bytes())?;
@@ -204,7 +209,7 @@ impl Linked {
                 next += 1;
             }
             if asset.flags & Asset::SETTINGS == 0 {
-                names.push(NameRec { hash: name_hash(own), item: entry as u32 });
+                names.push(PackedName::new(name_hash(own), entry as u32));
             }
             let class = match asset.kind {
                 Type::Native(class) => class,
@@ -228,13 +233,13 @@ impl Linked {
             first_ref += folder.refs_of(place.asset as usize).len() as u32;
         }
         out.section(Section::Guids);
-        for (guid, entry) in &self.by_guid {
-            out.put(&GuidRec { guid: *guid, entry: *entry })?;
+        for each in &self.by_guid {
+            out.put(&GuidRec { guid: each.guid(), entry: each.entry })?;
         }
         self.put_subs(out, base, &made, &mut names)?;
-        names.par_sort_unstable_by_key(|name| (name.hash, name.item));
+        names.par_sort_unstable();
         out.section(Section::Names);
-        names.iter().try_for_each(|name| out.put(name))
+        names.iter().try_for_each(|name| out.put(&NameRec { hash: name.hash(), item: name.item }))
     }
 
     fn put_subs(
@@ -242,7 +247,7 @@ impl Linked {
         out: &mut Writer,
         base: &[(u32, u32)],
         made: &[(u32, u32)],
-        names: &mut Vec<NameRec>,
+        names: &mut Vec<PackedName>,
     ) -> io::Result<()> {
         out.section(Section::Subs);
         let (mut count, mut next) = (0u32, 0);
@@ -269,7 +274,7 @@ impl Linked {
                     raw_at: raw.0,
                     raw_len: raw.1,
                 })?;
-                names.push(NameRec { hash: name_hash(text), item: SUB | count });
+                names.push(PackedName::new(name_hash(text), SUB | count));
                 count += 1;
             }
         }
@@ -292,7 +297,26 @@ impl Linked {
             out.put(&TargetRec { guid: *guid, first_use: *first_use, entry: *entry })?;
         }
         out.section(Section::Uses);
-        self.targets.uses.iter().try_for_each(|reference| out.put(&UseRec { reference: *reference }))
+        // Sorted here and not before: other steps of a bake need more memory than this one.
+        self.targets.uses().iter().try_for_each(|reference| out.put(&UseRec { reference: *reference }))
+    }
+}
+
+/// A [`NameRec`] with the alignment of its halves, which takes a quarter less memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct PackedName {
+    high: u32,
+    low: u32,
+    item: u32,
+}
+
+impl PackedName {
+    fn new(hash: u64, item: u32) -> PackedName {
+        PackedName { high: (hash >> 32) as u32, low: hash as u32, item }
+    }
+
+    fn hash(self) -> u64 {
+        u64::from(self.high) << 32 | u64::from(self.low)
     }
 }
 

@@ -43,7 +43,8 @@ fn delete_list(session: &Session, index: &Index, root: &Path, args: &UnusedArgs)
     let mut out = session.reporter.out();
     certain.iter().for_each(|each| out.line(&format!("{0}\n{0}.meta", each.hint)));
     if !kept.is_empty() {
-        session.reporter.note(&format!("{} assets that may be used are not listed", kept.len()));
+        let assets = render::count(kept.len(), "asset that may be used is", "assets that may be used are");
+        session.reporter.note(&format!("{assets} not listed"));
     }
     Ok(if certain.is_empty() { OK } else { FAILED })
 }
@@ -121,6 +122,7 @@ pub(super) fn annotate(session: &Session, file: Option<&Path>) -> Result<u8, Fai
     let unreadable = |path: &Path, error: io::Error| {
         Diag::new(Code::UnityInput, format!("cannot read the file: {error}")).path(path.display())
     };
+    let file = file.filter(|path| *path != Path::new("-"));
     let mut input: Box<dyn BufRead> = match file {
         Some(path) => Box::new(BufReader::new(File::open(path).map_err(|error| unreadable(path, error))?)),
         None => Box::new(io::stdin().lock()),

@@ -203,7 +203,7 @@ pub(super) enum Command {
     Check(CheckArgs),
     /// Replace references in a text with names and paths
     Annotate {
-        /// File to read [default: standard input]
+        /// File to read, or - for standard input [default: -]
         file: Option<PathBuf>,
     },
     /// Compare two databases: assets added, removed, moved, renamed or of another type

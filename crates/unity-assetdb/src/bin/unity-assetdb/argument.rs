@@ -89,14 +89,7 @@ fn on_line<'a>(root: &Path, path: &str, line: usize) -> Option<Subject<'a>> {
 }
 
 fn folder<'a>(index: &'a Index, hint: String) -> Result<Subject<'a>, IndexError> {
-    let below = format!("{hint}/");
-    let mut assets = Vec::new();
-    for entry in index.entries() {
-        let entry = entry?;
-        if !entry.is_folder() && entry.hint()?.starts_with(&below) {
-            assets.push(entry);
-        }
-    }
+    let assets = index.assets_below(&hint)?;
     Ok(Subject::Folder { hint, assets })
 }
 
@@ -105,17 +98,7 @@ fn named<'a>(index: &'a Index, name: &str) -> Result<Subject<'a>, IndexError> {
     let mut found = index.find_by_name(name)?;
     if found.is_empty() {
         let lower = name.to_lowercase();
-        for entry in index.entries() {
-            let entry = entry?;
-            if entry.is_settings() {
-                continue;
-            }
-            if entry.name()?.to_lowercase() == lower {
-                found.push(Resolved::Asset(entry));
-            }
-            let subs = entry.subs()?.into_iter().filter(|sub| sub.name.to_lowercase() == lower);
-            found.extend(subs.map(|sub| Resolved::Sub(entry, sub)));
-        }
+        found = index.named_like(&lower, |known| known == lower)?;
     }
     // A texture and the sprite made of it are one asset to the user.
     let mut guids: Vec<u128> = found.iter().map(|each| each.entry().guid()).collect();

@@ -7,7 +7,8 @@ use super::args::EditArgs;
 use super::argument::{Subject, subject};
 use super::git::Git;
 use super::{Failure, Session};
-use ::unity_assetdb::index::Index;
+use ::unity_assetdb::index::{Entry, Index};
+use ::unity_assetdb::query::annotate::short_type;
 use ::unity_assetdb::query::replace::{RewrittenFile, Target, parse_target, replace as plan};
 use ::unity_assetdb::walk::is_hidden;
 use kiln_cli::render;
@@ -118,10 +119,28 @@ pub(super) fn replace_in(
         format!("{path}:{line}: kept, because the new asset has no object with the fileID {file_id}")
     };
     let mut notes: Vec<String> = plan.skipped.iter().map(kept).collect();
+    notes.extend(type_change(index, old, new)?.filter(|_| count > 0));
     let done = if options.dry_run { "would change" } else { "changed" };
     let references = render::count(count, "reference", "references");
     notes.push(format!("{references} in {} {done}", render::count(paths.len(), "file", "files")));
     Ok(Edited { lines, notes, changed: count > 0 })
+}
+
+/// Returns a remark if both assets as a whole have different types: Unity drops a reference of a type that a field cannot hold.
+fn type_change(index: &Index, old: Target, new: Target) -> Result<Option<String>, Failure> {
+    let whole = |target: Target| target.file_id.is_none().then_some(target.guid);
+    let (Some(old), Some(new)) = (whole(old), whole(new)) else { return Ok(None) };
+    let (Some(old), Some(new)) = (index.find_by_guid(old)?, index.find_by_guid(new)?) else {
+        return Ok(None);
+    };
+    if old.asset_type() == new.asset_type() {
+        return Ok(None);
+    }
+    let kind = |entry: &Entry<'_>| short_type(index, &entry.type_name()?);
+    let (was, is) = (kind(&old)?, kind(&new)?);
+    Ok(Some(format!(
+        "the old asset is a {was}, the new one a {is}: a field that holds no {is} becomes empty"
+    )))
 }
 
 /// Replaces a file, if its content is still the one that was planned for.

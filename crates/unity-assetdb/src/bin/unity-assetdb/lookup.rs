@@ -6,7 +6,7 @@ use super::argument::{Subject, subject};
 use super::rows::{Cell, Rows};
 use super::{Failure, Session};
 use ::unity_assetdb::class_id::{ClassId, class_name};
-use ::unity_assetdb::guid::Guid;
+use ::unity_assetdb::guid::{self, Guid};
 use ::unity_assetdb::index::{Entry, Index, IndexError, Resolved};
 use ::unity_assetdb::query::annotate::short_type;
 use ::unity_assetdb::query::graph::{Reached, dependencies, dependents, why as shortest_chain};
@@ -15,8 +15,8 @@ use ::unity_assetdb::query::suggest::{suggest, suggest_type};
 use ::unity_assetdb::store::AssetType;
 use kiln_cli::render;
 use kiln_cli::reporter::{FAILED, OK};
-use std::cell::RefCell;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry::{Occupied, Vacant};
 use std::path::Path;
 
 const ASSET: &[&str] = &["guid", "name", "type", "path"];
@@ -51,16 +51,28 @@ impl Answer {
 
 /// The row of an asset.
 fn row(index: &Index, entry: &Entry<'_>) -> Result<Vec<Cell>, IndexError> {
-    let kind = short_type(index, &entry.type_name()?)?;
+    asset_row(entry, &short_type(index, &entry.type_name()?)?)
+}
+
+/// The row of an asset whose type is known.
+fn asset_row(entry: &Entry<'_>, kind: &str) -> Result<Vec<Cell>, IndexError> {
     Ok(vec![Guid(entry.guid()).to_string().into(), entry.name()?.into(), kind.into(), entry.hint()?.into()])
 }
 
 /// The row of an asset or of something inside it.
 fn object_row(index: &Index, resolved: &Resolved<'_>) -> Result<Vec<Cell>, IndexError> {
+    match resolved {
+        Resolved::Sub(_, sub) => typed_row(resolved, &class_name(sub.class_id)),
+        _ => typed_row(resolved, &short_type(index, &resolved.entry().type_name()?)?),
+    }
+}
+
+/// The row of an object whose type is known.
+fn typed_row(resolved: &Resolved<'_>, kind: &str) -> Result<Vec<Cell>, IndexError> {
     let entry = resolved.entry();
-    let (file_id, name, kind) = match resolved {
-        Resolved::Sub(_, sub) => (sub.file_id, sub.name.to_owned(), class_name(sub.class_id).into_owned()),
-        _ => (entry.main_file_id(), entry.name()?.to_owned(), short_type(index, &entry.type_name()?)?),
+    let (file_id, name) = match resolved {
+        Resolved::Sub(_, sub) => (sub.file_id, sub.name),
+        _ => (entry.main_file_id(), entry.name()?),
     };
     let guid = Guid(entry.guid()).to_string();
     Ok(vec![guid.into(), file_id.to_string().into(), name.into(), kind.into(), entry.hint()?.into()])
@@ -198,50 +210,30 @@ pub(super) fn resolve(
 }
 
 pub(super) fn find(index: &Index, pattern: &str) -> Result<Answer, Failure> {
-    let matches = matcher(pattern);
-    let mut rows = Vec::new();
-    for entry in index.entries() {
-        let entry = entry?;
-        if entry.is_settings() {
-            continue;
-        }
-        if matches(entry.name()?) {
-            rows.push(object_row(index, &Resolved::Asset(entry))?);
-        }
-    }
-    for found in index.subs_by(|sub| matches(sub.name)) {
-        let (entry, sub) = found?;
-        rows.push(object_row(index, &Resolved::Sub(entry, sub))?);
-    }
-    if rows.is_empty() {
+    let lower = pattern.to_lowercase();
+    let found = index.named_like(literal(&lower), |name| matches(&lower, name))?;
+    if found.is_empty() {
         return not_found(index, "matching name", pattern);
     }
+    let mut rows = found.iter().map(|each| object_row(index, each)).collect::<Result<Vec<_>, _>>()?;
     rows.sort_by(|a, b| (&a[2], &a[4], &a[1]).cmp(&(&b[2], &b[4], &b[1])));
     let mut table = Rows::new(OBJECT);
     rows.into_iter().for_each(|row| table.push(row));
     Ok(Answer::of(table))
 }
 
-/// Returns a test for names: a substring, or a glob for the whole name; case is ignored.
-fn matcher(pattern: &str) -> impl Fn(&str) -> bool {
-    let pattern = pattern.to_lowercase();
-    let glob = pattern.contains(['*', '?']);
-    let first = pattern.as_bytes().first().copied().unwrap_or_default();
-    let is_ascii = pattern.is_ascii() && !pattern.is_empty();
-    move |name: &str| {
-        if is_ascii && !glob && name.is_ascii() {
-            return contains_ascii(name.as_bytes(), pattern.as_bytes(), first);
-        }
-        let name = name.to_lowercase();
-        if glob { matches_glob(&pattern, &name) } else { name.contains(&pattern) }
-    }
+fn is_glob(pattern: &str) -> bool {
+    pattern.contains(['*', '?'])
 }
 
-/// Returns whether a text contains a lower-case pattern that starts with `first`, in any case and without an allocation.
-fn contains_ascii(text: &[u8], pattern: &[u8], first: u8) -> bool {
-    let Some(last) = text.len().checked_sub(pattern.len()) else { return false };
-    let starts = memchr::memchr2_iter(first, first.to_ascii_uppercase(), &text[..=last]);
-    starts.into_iter().any(|at| text[at..at + pattern.len()].eq_ignore_ascii_case(pattern))
+/// Returns the longest string that a name has to contain to match a pattern.
+fn literal(pattern: &str) -> &str {
+    pattern.split(['*', '?']).max_by_key(|part| part.len()).unwrap_or_default()
+}
+
+/// Returns whether a name matches a pattern, both in lower case: a substring, or a glob for the whole name.
+fn matches(pattern: &str, name: &str) -> bool {
+    if is_glob(pattern) { matches_glob(pattern, name) } else { name.contains(pattern) }
 }
 
 /// Matches a glob: `*` is any string, `?` any character. Backtracks to the last `*` only, so that the time is at most the
@@ -271,45 +263,26 @@ fn matches_glob(pattern: &str, text: &str) -> bool {
 /// Lists all assets, or the assets and sub-assets of one type.
 pub(super) fn list(index: &Index, kind: Option<&str>) -> Result<Answer, Failure> {
     let mut rows = Vec::new();
-    // A project has many assets and few types.
-    let (mut classes, mut scripts) = (HashMap::new(), HashMap::new());
-    let is_class = |class: u32| {
-        let is = |kind: &str| kind == class.to_string() || kind.eq_ignore_ascii_case(&class_name(class));
-        kind.is_some_and(is)
-    };
-    for entry in index.entries() {
-        let entry = entry?;
-        if !entry.is_listed() {
-            continue;
-        }
-        let Some(kind) = kind else {
-            rows.push(row(index, &entry)?);
-            continue;
-        };
-        let is = match entry.asset_type() {
-            AssetType::Native(class) => *classes.entry(class).or_insert_with(|| is_class(class)),
-            AssetType::Script(script) => match scripts.get(&script) {
-                Some(is) => *is,
-                None => {
-                    let full = entry.type_name()?;
-                    let short = short_type(index, &full)?;
-                    let is = kind.eq_ignore_ascii_case(&short) || kind.eq_ignore_ascii_case(&full);
-                    scripts.insert(script, is);
-                    is
+    match kind {
+        Some(kind) => {
+            for (wanted, shown) in types_named(index, kind)? {
+                for object in index.of_type(wanted)? {
+                    rows.push(typed_row(&object?, &shown)?);
                 }
-            },
-        };
-        if is {
-            rows.push(object_row(index, &Resolved::Asset(entry))?);
+            }
         }
-    }
-    if kind.is_some() {
-        let classes = RefCell::new(classes);
-        let is = |class: u32| *classes.borrow_mut().entry(class).or_insert_with(|| is_class(class));
-        for found in index.subs_by(|sub| is(sub.class_id)) {
-            let (entry, sub) = found?;
-            if entry.is_listed() {
-                rows.push(object_row(index, &Resolved::Sub(entry, sub))?);
+        None => {
+            // A project has many assets and few types.
+            let mut types = HashMap::new();
+            for entry in index.entries() {
+                let entry = entry?;
+                if entry.is_listed() {
+                    let shown = match types.entry(entry.asset_type()) {
+                        Occupied(shown) => shown.into_mut(),
+                        Vacant(place) => place.insert(short_type(index, &entry.type_name()?)?),
+                    };
+                    rows.push(asset_row(&entry, shown)?);
+                }
             }
         }
     }
@@ -330,6 +303,30 @@ pub(super) fn list(index: &Index, kind: Option<&str>) -> Result<Answer, Failure>
         true => answer,
         false => answer.note(format!("did you mean: {}", near.join(", "))),
     })
+}
+
+/// Returns the types that a word names, each with the name to show: a class by name or number, a script by name or as
+/// `Script:` and its GUID. Case is ignored.
+fn types_named(index: &Index, kind: &str) -> Result<Vec<(AssetType, String)>, IndexError> {
+    let lower = kind.to_lowercase();
+    let mut types = Vec::new();
+    for each in index.types()? {
+        if let AssetType::Native(class) = each {
+            let name = class_name(class);
+            if kind.eq_ignore_ascii_case(&name) || kind == class.to_string() {
+                types.push((each, name.into_owned()));
+            }
+        }
+    }
+    let guid = lower.strip_prefix("script:").and_then(guid::parse);
+    let named = index.named_like(&lower, |name| name == lower)?.into_iter();
+    let named = named.filter(|found| matches!(found, Resolved::Asset(_))).map(|found| found.entry().guid());
+    for script in named.chain(guid) {
+        if let Some(each) = index.script_type(script)? {
+            types.push((each, short_type(index, &format!("Script:{}", Guid(script)))?));
+        }
+    }
+    Ok(types)
 }
 
 /// Lists the references to an asset, an object, or the assets of a folder from outside of it.
@@ -494,8 +491,10 @@ mod tests {
 
     #[test]
     fn matches_substrings_and_globs() {
-        let check = |pattern: &str, name: &str, expected| {
-            assert_eq!(matcher(pattern)(name), expected, "{pattern} {name}")
+        let check = |pattern: &str, name: &str, expected: bool| {
+            let (pattern, name) = (pattern.to_lowercase(), name.to_lowercase());
+            assert_eq!(matches(&pattern, &name), expected, "{pattern} {name}");
+            assert!(!expected || name.contains(literal(&pattern)), "{pattern} {name}");
         };
         check("flag", "TX_FlagBig", true);
         check("TX_*_Main", "tx_flagbig_main", true);

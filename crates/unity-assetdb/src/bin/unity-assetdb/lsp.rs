@@ -3,6 +3,9 @@
 //! Hover, go to definition, find references and document links on references in Unity's YAML, `.meta` files, assembly
 //! definitions and on GUIDs in C# strings. Text of open documents comes from the editor. Positions are UTF-16, the default of
 //! the protocol. The index is refreshed when a request comes more than two seconds after the last refresh.
+//!
+//! The loop is [`json_rpc`] and not `lsp-server`: that crate with `lsp-types` is 19 crates and 24 s of CPU time to compile
+//! (release, cold), against 101 s for all of this executable, and the server has a dozen methods.
 
 use super::json_rpc::{self, Framing, INTERNAL_ERROR, METHOD_NOT_FOUND, Message, RpcError};
 use super::{Failure, Session};

@@ -1,7 +1,11 @@
 //! The `mcp` command: a Model Context Protocol server on standard input and output, for AI assistants.
 //!
-//! Each query of the command line is a tool. The index is up to date at each call: it is refreshed if a file changed. Answers are bounded: a call returns at most
-//! `limit` rows and the offset of the next ones. Tools that change the project exist only with `--allow-writes`.
+//! Each query of the command line is a tool. The index is up to date at each call: it is refreshed if a file changed. Answers
+//! are bounded: a call returns at most `limit` rows and the offset of the next ones. Tools that change the project exist only
+//! with `--allow-writes`.
+//!
+//! The loop is [`json_rpc`] and not `rmcp`: that crate with its asynchronous runtime is 75 crates and 62 s of CPU time to compile
+//! (release, cold), against 101 s for all of this executable, and the server answers one request at a time.
 
 use super::args::{CheckArgs, EditArgs, UnusedArgs};
 use super::json_rpc::{self, Framing, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RpcError};

@@ -47,7 +47,9 @@ pub(super) fn summary(index: &Index, root: &Path, range: &str) -> Result<(Review
     let to = git.commit(head)?;
     let changes = git.changes_between(&from, &to)?;
     let blobs = git.blobs()?;
-    let versions = changes.iter().map(|(path, (changed, new))| FileVersions {
+    // The `.meta` files first, which tell the paths of assets that were removed.
+    let (metas, others): (Vec<_>, Vec<_>) = changes.iter().partition(|(path, _)| path.ends_with(".meta"));
+    let versions = metas.into_iter().chain(others).map(|(path, (changed, new))| FileVersions {
         path: path.clone(),
         old: changed.read(&blobs),
         new: new.as_deref().and_then(|name| blobs.read(name)),

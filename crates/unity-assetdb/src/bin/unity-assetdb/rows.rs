@@ -111,9 +111,19 @@ impl Rows {
         } else if std::io::stdout().is_terminal() {
             self.table(out);
         } else {
+            let mut line = String::new();
             for row in &self.rows {
-                let cells: Vec<_> = row.iter().map(|cell| printable(&cell.text()).into_owned()).collect();
-                out.line(&cells.join("\t"));
+                line.clear();
+                for (n, cell) in row.iter().enumerate() {
+                    line.push_str(if n > 0 { "\t" } else { "" });
+                    match cell {
+                        Cell::Text(text) if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) => {
+                            line += text
+                        }
+                        cell => line += &printable(&cell.text()),
+                    }
+                }
+                out.line(&line);
             }
         }
     }

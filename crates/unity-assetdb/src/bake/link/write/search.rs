@@ -1,0 +1,224 @@
+//! Writes the sections that searches of the whole project use: names in lower case, assets by type, and the assets that refer
+//! to each asset.
+
+use super::Linked;
+use crate::bake::folder::{Asset, Folder, Type, stem};
+use crate::class_id::ClassId;
+use crate::query::roots::{kind_of_folder, may_be_root_file};
+use crate::state::write::Writer;
+use crate::state::{
+    IncomingRec, MAY_BE_ROOT, NAME_END, NAMES_PER_BLOCK, NONE, NameBlockRec, ReferredFolderRec, SUB, Section,
+    SourceRec, TypeItemRec, TypeRec,
+};
+use std::collections::BTreeMap;
+use std::io;
+
+impl Linked {
+    /// Writes all names in lower case, and the offset of each block of them.
+    pub(super) fn put_lower_names(&self, out: &mut Writer) -> io::Result<()> {
+        let mut blocks = Vec::with_capacity((self.places.len() / NAMES_PER_BLOCK) * 2);
+        let (mut at, mut count) = (0u32, 0usize);
+        let mut lower = Vec::new();
+        let mut put = |out: &mut Writer, name: &str| {
+            if count.is_multiple_of(NAMES_PER_BLOCK) {
+                blocks.push(at);
+            }
+            count += 1;
+            lower.clear();
+            if name.is_ascii() {
+                lower.extend(name.bytes().map(|byte| byte.to_ascii_lowercase()));
+            } else {
+                lower.extend(name.to_lowercase().bytes());
+            }
+            lower.push(NAME_END);
+            at += lower.len() as u32;
+            out.bytes(&lower)
+        };
+        out.section(Section::LowerNames);
+        let mut renamed = self.renamed.iter().filter(|each| each.sub == 0).peekable();
+        for (entry, (folder, asset)) in self.assets().enumerate() {
+            let file_name = folder.name(asset.child as usize);
+            let own = match asset.flags & (Asset::FOLDER | Asset::SETTINGS) {
+                0 => stem(file_name),
+                Asset::FOLDER => file_name,
+                _ => "",
+            };
+            let new = renamed.next_if(|each| each.entry as usize == entry);
+            put(out, new.map_or(own, |each| &each.name))?;
+        }
+        let mut renamed = self.renamed.iter().filter(|each| each.sub > 0).peekable();
+        for (entry, place) in self.places.iter().enumerate() {
+            let folder = &self.folders[place.folder as usize];
+            for (sub, each) in folder.subs_of(place.asset as usize).iter().enumerate() {
+                let new = renamed.next_if(|new| (new.entry as usize, new.sub as usize) == (entry, sub + 1));
+                put(out, new.map_or(folder.get(each.name), |new| &new.name))?;
+            }
+        }
+        out.section(Section::LowerNameBlocks);
+        blocks.iter().try_for_each(|at| out.put(&NameBlockRec { at: *at }))
+    }
+
+    /// Writes the listed assets and their sub-assets by type: classes, ascending, and then scripts.
+    pub(super) fn put_types(&self, out: &mut Writer) -> io::Result<()> {
+        // Few classes have most assets; a project may have as many scripts as assets, and their indices are dense.
+        let mut classes: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut scripts = vec![0u32; self.scripts.len()];
+        self.for_each_object(|class, script, _| match script {
+            NONE => *classes.entry(class).or_default() += 1,
+            script => scripts[script as usize] += 1,
+        });
+        let mut next = 0;
+        let mut place = |count: &mut u32| {
+            let first = next;
+            next += *count;
+            *count = first;
+        };
+        classes.values_mut().for_each(&mut place);
+        scripts.iter_mut().for_each(&mut place);
+        out.section(Section::Types);
+        for (class, first_item) in &classes {
+            out.put(&TypeRec { kind: *class, is_script: 0, first_item: *first_item })?;
+        }
+        for (script, first_item) in scripts.iter().enumerate() {
+            out.put(&TypeRec { kind: script as u32, is_script: 1, first_item: *first_item })?;
+        }
+        let mut items = vec![0u32; next as usize];
+        self.for_each_object(|class, script, item| {
+            let at = match script {
+                NONE => classes.get_mut(&class),
+                script => scripts.get_mut(script as usize),
+            };
+            if let Some(at) = at {
+                items[*at as usize] = item;
+                *at += 1;
+            }
+        });
+        out.section(Section::TypeItems);
+        items.iter().try_for_each(|item| out.put(&TypeItemRec { item: *item }))
+    }
+
+    /// Calls `each` for each listed asset, and then for each of their sub-assets: class, index of the script, item.
+    fn for_each_object(&self, mut each: impl FnMut(u32, u32, u32)) {
+        for (entry, (_, asset)) in self.assets().enumerate() {
+            if asset.flags & Asset::LISTED != 0 {
+                match asset.kind {
+                    Type::Native(class) => each(class, NONE, entry as u32),
+                    Type::Script(_) => {
+                        each(ClassId::MonoBehaviour as u32, self.script_index(asset.kind), entry as u32);
+                    }
+                }
+            }
+        }
+        let mut sub = 0;
+        for place in &self.places {
+            let folder = &self.folders[place.folder as usize];
+            let listed = folder.assets[place.asset as usize].flags & Asset::LISTED != 0;
+            for object in folder.subs_of(place.asset as usize) {
+                if listed {
+                    each(object.class_id, NONE, SUB | sub);
+                }
+                sub += 1;
+            }
+        }
+    }
+
+    /// Writes, for each asset, the assets that refer to it; and the folders that something refers to.
+    pub(super) fn put_incoming(&self, out: &mut Writer) -> io::Result<()> {
+        let targets = &self.targets;
+        // A counting sort of the pairs of target and source, each once.
+        let (mut next, mut last) = (vec![0u32; targets.guids.len() + 1], vec![NONE; targets.guids.len()]);
+        self.for_each_edge(|source, target| {
+            if last[target] != source {
+                last[target] = source;
+                next[target + 1] += 1;
+            }
+        });
+        for at in 1..next.len() {
+            next[at] += next[at - 1];
+        }
+        let mut sources = vec![0u32; next.last().copied().unwrap_or(0) as usize];
+        last.fill(NONE);
+        self.for_each_edge(|source, target| {
+            if last[target] != source {
+                last[target] = source;
+                sources[next[target] as usize] = source;
+                next[target] += 1;
+            }
+        });
+        drop(last);
+        // Each list ends where the next one started, and starts where the one before it ended.
+        let list = |target: usize| {
+            let first = target.checked_sub(1).map_or(0, |before| next[before]);
+            &sources[first as usize..next[target] as usize]
+        };
+        // The target of each entry: assets that share a GUID share its references.
+        let mut target_of = vec![NONE; self.places.len()];
+        let mut at = 0;
+        for each in &self.by_guid {
+            while targets.guids.get(at).is_some_and(|target| *target < each.guid()) {
+                at += 1;
+            }
+            if targets.guids.get(at) == Some(&each.guid()) {
+                target_of[each.entry as usize] = at as u32;
+            }
+        }
+        let of_entry = |target: u32| if target == NONE { &[] } else { list(target as usize) };
+        out.section(Section::Incoming);
+        let mut first = 0;
+        let mut folder_is_root: Option<(&str, bool)> = None;
+        for ((folder, asset), target) in self.assets().zip(&target_of) {
+            let (_, all) = match folder_is_root {
+                Some(known) if std::ptr::eq(known.0, &*folder.path) => known,
+                _ => *folder_is_root.insert((&folder.path, kind_of_folder(&folder.path).is_some())),
+            };
+            let may_be_root = all
+                || asset.flags & Asset::SETTINGS != 0
+                || may_be_root_file(folder.name(asset.child as usize));
+            out.put(&IncomingRec { first: first | if may_be_root { MAY_BE_ROOT } else { 0 } })?;
+            first += of_entry(*target).len() as u32;
+        }
+        out.section(Section::Sources);
+        for target in &target_of {
+            of_entry(*target).iter().try_for_each(|source| out.put(&SourceRec { entry: *source }))?;
+        }
+        out.section(Section::ReferredFolders);
+        for (entry, (folder, asset)) in self.assets().enumerate() {
+            if asset.flags & Asset::FOLDER == 0 || of_entry(target_of[entry]).is_empty() {
+                continue;
+            }
+            let path = folder.hint(asset.child as usize);
+            let position = |path: &str| self.folders.partition_point(|each| &*each.path < path) as u32;
+            let own = position(&path);
+            let exists = self.folders.get(own as usize).is_some_and(|each| each.path == path);
+            out.put(&ReferredFolderRec {
+                entry: entry as u32,
+                folder: if exists { own } else { NONE },
+                first_below: position(&format!("{path}/")),
+                // The character after the slash.
+                end_below: position(&format!("{path}0")),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Calls `each` for each reference to an asset: source and target.
+    fn for_each_edge(&self, mut each: impl FnMut(u32, usize)) {
+        let mut targets = self.targets.of_ref.iter();
+        for (source, place) in self.places.iter().enumerate() {
+            let count = self.folders[place.folder as usize].refs_of(place.asset as usize).len();
+            for target in targets.by_ref().take(count) {
+                if self.targets.entries[*target as usize] != NONE {
+                    each(source as u32, *target as usize);
+                }
+            }
+        }
+    }
+
+    /// Iterates over all assets, each with its folder.
+    fn assets(&self) -> impl Iterator<Item = (&Folder, &Asset)> {
+        self.places.iter().map(|place| {
+            let folder = &*self.folders[place.folder as usize];
+            (folder, &folder.assets[place.asset as usize])
+        })
+    }
+}
