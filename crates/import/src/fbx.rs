@@ -144,6 +144,7 @@ fn read(bytes: &[u8], files: &mut Files<'_>) -> Result<Imported<Valid<Scene>>, D
         images: reader.images,
         skins,
         animations,
+        ..Scene::default()
     };
     let value = scene.validate().map_err(|error| {
         Diag::new(Code::FbxModel, error.to_string()).hint("the file is damaged: export it again")

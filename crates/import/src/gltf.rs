@@ -1,8 +1,8 @@
 //! glTF 2.0 (`.gltf` and `.glb`) into [`Scene`], with all files it refers to inside the project.
 //!
 //! Supports all forms of accessors, triangle lists, strips and fans, nodes, instances, skins and animations; the tables
-//! in [`support`] list all features and extensions. Content that a scene cannot represent is named in warnings, once for
-//! the whole file. Only content of the selected scene is decoded.
+//! in [`support`] list all features and extensions. Content that a scene cannot represent, and content that [`Options`]
+//! do not ask for, is named in warnings, once for the whole file. Only content of the selected scene is decoded.
 //!
 //! Rejects invalid files, with the place as a JSON pointer; unknown required extensions that may change geometry; and
 //! references outside of the project. Memory is bounded by the size of the files and by the limits of the source.
@@ -11,6 +11,7 @@ mod accessor;
 mod animation;
 mod bounds;
 mod buffers;
+mod cameras_lights;
 mod conformance;
 mod document;
 mod draco;
@@ -20,7 +21,9 @@ mod images;
 mod json;
 mod losses;
 mod material;
+mod material_extensions;
 mod meshopt;
+mod morph;
 mod nodes;
 mod size;
 mod specular_glossiness;
@@ -132,6 +135,20 @@ pub struct Options<'a> {
     pub materials: MaterialSelection,
     /// Imports `KHR_materials_transmission`; without it, the extension is reported as unsupported.
     pub transmission: bool,
+    /// Imports vertex colours (`COLOR_0`); without it, they are reported as unsupported.
+    pub vertex_colors: bool,
+    /// Imports all UV sets; without it, only the set of the material and one more are, and others are reported.
+    pub uv_sets: bool,
+    /// Imports UV sets as they are in the source, in their order, without the texture transforms of the material;
+    /// without it, the first UV set is that of the material's first texture, with its transform applied.
+    pub raw_uvs: bool,
+    /// Imports morph targets, their weights and the animations of the weights; without it, they are reported.
+    pub morph_targets: bool,
+    /// Imports cameras, punctual lights and `extras`; without it, they are reported.
+    pub scene_data: bool,
+    /// Imports the extensions of materials, and the UV set, transform and sampler of each texture; without it, they are
+    /// reported.
+    pub material_extensions: bool,
 }
 
 impl<'a> Options<'a> {
@@ -143,6 +160,27 @@ impl<'a> Options<'a> {
             images: ImageSelection::Drawn,
             materials: MaterialSelection::Drawn,
             transmission: false,
+            vertex_colors: false,
+            uv_sets: false,
+            raw_uvs: false,
+            morph_targets: false,
+            scene_data: false,
+            material_extensions: false,
+        }
+    }
+
+    /// Creates options for the default scene with everything that a scene can represent, and UV sets as they are in the
+    /// source: for a caller that writes models.
+    pub fn everything() -> Options<'a> {
+        Options {
+            transmission: true,
+            vertex_colors: true,
+            uv_sets: true,
+            raw_uvs: true,
+            morph_targets: true,
+            scene_data: true,
+            material_extensions: true,
+            ..Options::new()
         }
     }
 
@@ -170,6 +208,36 @@ impl<'a> Options<'a> {
     pub fn transmission(self, transmission: bool) -> Options<'a> {
         Options { transmission, ..self }
     }
+
+    /// Enables or disables importing vertex colours.
+    pub fn vertex_colors(self, vertex_colors: bool) -> Options<'a> {
+        Options { vertex_colors, ..self }
+    }
+
+    /// Enables or disables importing all UV sets.
+    pub fn uv_sets(self, uv_sets: bool) -> Options<'a> {
+        Options { uv_sets, ..self }
+    }
+
+    /// Enables or disables importing UV sets without the texture transforms of the material.
+    pub fn raw_uvs(self, raw_uvs: bool) -> Options<'a> {
+        Options { raw_uvs, ..self }
+    }
+
+    /// Enables or disables importing morph targets.
+    pub fn morph_targets(self, morph_targets: bool) -> Options<'a> {
+        Options { morph_targets, ..self }
+    }
+
+    /// Enables or disables importing cameras, punctual lights and `extras`.
+    pub fn scene_data(self, scene_data: bool) -> Options<'a> {
+        Options { scene_data, ..self }
+    }
+
+    /// Enables or disables importing the extensions of materials.
+    pub fn material_extensions(self, material_extensions: bool) -> Options<'a> {
+        Options { material_extensions, ..self }
+    }
 }
 
 impl Default for Options<'_> {
@@ -184,8 +252,8 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
     let document = Document::new(&json)?;
     let (limits, deadline) = (*files.limits(), files.deadline());
     let buffers = Buffers::new(&document, container.binary, files)?;
-    let materials = material::read(&document, options.transmission)?;
-    let mut nodes = nodes::read(&document, &buffers)?;
+    let materials = material::read(&document, options)?;
+    let mut nodes = nodes::read(&document, &buffers, options)?;
     let (mut roots, number) = nodes::roots(&document, &nodes, options.scene)?;
     if nodes.is_empty() && document.scenes.len() == 0 {
         // A mesh library without nodes: each mesh is drawn at the origin.
@@ -197,10 +265,15 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
     let reached = nodes::reachable(&nodes, &roots);
     let drawn = nodes.iter().zip(&reached).filter(|(_, r)| **r && options.geometry);
     let drawn: BTreeSet<MeshId> = drawn.filter_map(|(n, _)| n.mesh).collect();
-    size::check(&document, &drawn, &limits)?;
+    size::check(&document, &drawn, options, &limits)?;
     let material::Materials { list: materials, conversions } = materials;
-    let mut geometry =
-        Geometry { document: &document, buffers: &buffers, materials: &materials, notes: Notes::default() };
+    let mut geometry = Geometry {
+        document: &document,
+        buffers: &buffers,
+        materials: &materials,
+        options,
+        notes: Notes::default(),
+    };
     let mut meshes = Vec::with_capacity(document.meshes.len());
     for (index, at) in document.meshes.iter().enumerate() {
         limits.check_time(deadline)?;
@@ -212,6 +285,7 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
         });
     }
     let mut notes = geometry.notes;
+    morph::fit_node_weights(&mut nodes, &meshes);
     for (node, _) in document.nodes.iter().zip(&reached).filter(|(_, r)| **r && options.geometry) {
         notes.violations.check_node(node, document.meshes)?;
     }
@@ -236,17 +310,26 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
     }
     let mut images = Images { document: &document, used, limits: &limits, deadline };
     let images = images.read(&buffers, &conversions, &mut warnings)?;
-    let skins = nodes::skins(&document, &buffers)?;
-    let animated = animation::read(&document, &buffers, &mut notes.violations)?;
+    let skins = nodes::skins(&document, &buffers, options)?;
+    let mut animated = animation::read(&document, &buffers, options, &mut notes.violations)?;
+    if options.geometry {
+        morph::keep_matching_channels(&mut animated, &nodes, &meshes);
+    }
     notes.violations.check_document(&document)?;
     notes.violations.check_bounds(document.accessors, &buffers);
     notes.unsorted = animated.unsorted;
     notes.unsupported.extend(animated.unsupported);
     notes.unsupported.extend(lost_sampling.into_iter().map(str::to_owned));
-    losses::find(&document, &reached, &mut notes.unsupported);
+    losses::find(&document, &reached, options, &mut notes.unsupported);
     warnings.extend(summary(&document, notes, number, options.scene != SceneSelection::Default)?);
 
+    let described = number.and_then(|number| document.scenes.get(number)).filter(|_| options.scene_data);
     let scene = Scene {
+        name: described.map_or(Ok(""), |at| at.string_or_empty("name"))?.to_owned(),
+        extras: described.map(|at| at.extras()).unwrap_or_default(),
+        document_extras: options.scene_data.then(|| document.root.extras()).unwrap_or_default(),
+        cameras: if options.scene_data { cameras_lights::cameras(&document)? } else { Vec::new() },
+        lights: if options.scene_data { cameras_lights::lights(&document)? } else { Vec::new() },
         nodes,
         roots,
         meshes,

@@ -65,7 +65,7 @@ fn read(bytes: &[u8], files: &mut Files<'_>) -> Result<Imported<Valid<Scene>>, D
     let scene = Scene {
         nodes: vec![Node { name: name.clone(), mesh: Some(MeshId(0)), ..Node::default() }],
         roots: vec![NodeId(0)],
-        meshes: vec![Mesh { name, primitives }],
+        meshes: vec![Mesh { name, primitives, ..Mesh::default() }],
         materials,
         images,
         ..Scene::default()

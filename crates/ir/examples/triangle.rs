@@ -14,7 +14,7 @@ fn main() -> Result<(), ValidationError> {
     let scene = Scene {
         nodes: vec![Node { mesh: Some(MeshId(0)), instances: instances.to_vec(), ..Node::default() }],
         roots: vec![NodeId(0)],
-        meshes: vec![Mesh { name: "triangle".to_owned(), primitives: vec![triangle] }],
+        meshes: vec![Mesh { name: "triangle".to_owned(), primitives: vec![triangle], ..Mesh::default() }],
         ..Scene::default()
     };
     let scene = scene.validate()?;

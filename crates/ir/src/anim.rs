@@ -1,5 +1,6 @@
-//! Animations: keyframes of the translation, rotation and scale of nodes.
+//! Animations: keyframes of the translation, rotation and scale of nodes, and of morph target weights.
 
+use crate::morph::MorphChannel;
 use crate::scene::NodeId;
 use crate::valid::{ValidationError, check_id};
 
@@ -10,6 +11,10 @@ pub struct Animation {
     pub name: String,
     /// One channel for each animated property of each node.
     pub channels: Vec<Channel>,
+    /// One channel for each node with animated morph target weights.
+    pub morph_channels: Vec<MorphChannel>,
+    /// The application-specific data of the source, as JSON text; empty when there is none.
+    pub extras: String,
 }
 
 /// The property of a transform that a channel animates.
@@ -87,34 +92,32 @@ impl Channel {
 
     pub(crate) fn check(&self, nodes: usize) -> Result<(), ValidationError> {
         check_id(self.node.0, nodes, "node")?;
-        if self.times.is_empty() {
-            return Err(ValidationError::new("times", "the channel has no keyframe"));
-        }
-        if let Some(index) = self.times.iter().position(|t| !t.is_finite()) {
-            return Err(ValidationError::new(format_args!("times[{index}]"), "the value is not finite"));
-        }
-        if let Some(index) = self.times.windows(2).position(|pair| pair[0] > pair[1]) {
-            return Err(ValidationError::new(
-                format_args!("times[{}]", index + 1),
-                "the time is before that of the previous keyframe",
-            ));
-        }
-        let wanted = self.times.len().checked_mul(self.stride());
-        if wanted != Some(self.values.len()) {
-            let message = format!(
-                "{} keyframes need {} numbers each, and there are {}",
-                self.times.len(),
-                self.stride(),
-                self.values.len()
-            );
-            return Err(ValidationError::new("values", message));
-        }
-        match self.values.iter().position(|v| !v.is_finite()) {
-            None => Ok(()),
-            Some(index) => {
-                Err(ValidationError::new(format_args!("values[{index}]"), "the value is not finite"))
-            }
-        }
+        check_keyframes(&self.times, &self.values, self.stride())
+    }
+}
+
+/// Checks that keyframes are in order, finite and complete; each has `stride` numbers.
+pub(crate) fn check_keyframes(times: &[f32], values: &[f32], stride: usize) -> Result<(), ValidationError> {
+    if times.is_empty() {
+        return Err(ValidationError::new("times", "the channel has no keyframe"));
+    }
+    if let Some(index) = times.iter().position(|t| !t.is_finite()) {
+        return Err(ValidationError::new(format_args!("times[{index}]"), "the value is not finite"));
+    }
+    if let Some(index) = times.windows(2).position(|pair| pair[0] > pair[1]) {
+        return Err(ValidationError::new(
+            format_args!("times[{}]", index + 1),
+            "the time is before that of the previous keyframe",
+        ));
+    }
+    if times.len().checked_mul(stride) != Some(values.len()) {
+        let message =
+            format!("{} keyframes need {stride} numbers each, and there are {}", times.len(), values.len());
+        return Err(ValidationError::new("values", message));
+    }
+    match values.iter().position(|v| !v.is_finite()) {
+        None => Ok(()),
+        Some(index) => Err(ValidationError::new(format_args!("values[{index}]"), "the value is not finite")),
     }
 }
 

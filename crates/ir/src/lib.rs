@@ -22,7 +22,7 @@
 //! let scene = Scene {
 //!     nodes: vec![Node { mesh: Some(MeshId(0)), ..Node::default() }],
 //!     roots: vec![NodeId(0)],
-//!     meshes: vec![Mesh { name: "triangle".to_owned(), primitives: vec![triangle] }],
+//!     meshes: vec![Mesh { name: "triangle".to_owned(), primitives: vec![triangle], ..Mesh::default() }],
 //!     ..Scene::default()
 //! };
 //! let mut broken = scene.clone();
@@ -35,11 +35,15 @@
 //! ```
 
 mod anim;
+mod camera;
 mod hdr;
 pub mod image;
+mod light;
 mod lut;
 mod material;
+mod material_extensions;
 mod mesh;
+mod morph;
 mod scene;
 mod skin;
 pub mod srgb;
@@ -47,11 +51,18 @@ pub mod transform;
 mod valid;
 
 pub use anim::{Animation, Channel, Interpolation, Property};
+pub use camera::{Camera, CameraId, Projection};
 pub use hdr::HdrImage;
 pub use image::{Image, Texels};
+pub use light::{Light, LightId, LightKind};
 pub use lut::Lut;
 pub use material::{AlphaMode, ImageId, ImageSource, Material, MaterialId, Slot};
+pub use material_extensions::{
+    Anisotropy, Clearcoat, ExtensionSlot, Filter, Iridescence, MaterialExtensions, MipFilter, Sampler, Sheen,
+    Specular, TextureInfo, TextureMapping, UvTransform, Volume, Wrap,
+};
 pub use mesh::{Mesh, MeshId, Primitive};
+pub use morph::{MorphChannel, MorphTarget};
 pub use scene::{Draw, DrawnSize, Node, NodeId, Scene};
 pub use skin::{Skin, SkinId};
 pub use transform::{Matrix, Transform, Trs, normalize, rotate};

@@ -1,5 +1,6 @@
 //! Materials: factors and textures of the metallic-roughness model, and the images they use.
 
+use crate::material_extensions::{MaterialExtensions, TextureMapping};
 use crate::valid::{ValidationError, check_id};
 
 /// The index of a material in [`Scene::materials`](crate::Scene::materials).
@@ -83,6 +84,14 @@ pub struct Material {
     pub transmission_factor: f32,
     /// The image whose red channel multiplies the transmission factor, linear.
     pub transmission_texture: Option<ImageId>,
+    /// The UVs and the sampler of each texture, indexed by [`Slot`]. The default unless the importer is asked for them.
+    pub mappings: [TextureMapping; 5],
+    /// The UVs and the sampler of the transmission texture.
+    pub transmission_mapping: TextureMapping,
+    /// Properties beyond the metallic-roughness model. The default unless the importer is asked for them.
+    pub extensions: MaterialExtensions,
+    /// The application-specific data of the source, as JSON text; empty when there is none.
+    pub extras: String,
     /// The names of the source's material properties that this model cannot represent.
     pub unsupported: Vec<String>,
 }
@@ -104,6 +113,10 @@ impl Default for Material {
             textures: [None; 5],
             transmission_factor: 0.0,
             transmission_texture: None,
+            mappings: [TextureMapping::default(); 5],
+            transmission_mapping: TextureMapping::default(),
+            extensions: MaterialExtensions::default(),
+            extras: String::new(),
             unsupported: Vec::new(),
         }
     }
@@ -120,9 +133,11 @@ impl Material {
         Slot::ALL.into_iter().filter_map(|slot| Some((slot, self.texture(slot)?)))
     }
 
-    /// Returns every image that the material uses: those of its slots, and the transmission texture.
+    /// Returns every image that the material uses: those of its slots, the transmission texture, and those of its
+    /// extensions.
     pub fn images(&self) -> impl Iterator<Item = ImageId> {
-        self.textures().map(|(_, image)| image).chain(self.transmission_texture)
+        let extensions = self.extensions.textures().map(|(_, info)| info.image);
+        self.textures().map(|(_, image)| image).chain(self.transmission_texture).chain(extensions)
     }
 
     pub(crate) fn check(&self, images: usize) -> Result<(), ValidationError> {
@@ -139,6 +154,11 @@ impl Material {
             return Err(ValidationError::new("factors", "a factor is not finite"));
         }
         self.textures().try_for_each(|(slot, image)| check_id(image.0, images, slot.name()))?;
+        for (slot, mapping) in Slot::ALL.into_iter().zip(&self.mappings) {
+            mapping.check(slot.name())?;
+        }
+        self.transmission_mapping.check("transmission")?;
+        self.extensions.check(images)?;
         self.transmission_texture.map_or(Ok(()), |image| check_id(image.0, images, "transmission"))
     }
 }

@@ -1,9 +1,11 @@
-//! A scene: trees of nodes, and the meshes, materials, images, skins and animations they use.
+//! A scene: trees of nodes, and the meshes, materials, images, skins, cameras, lights and animations they use.
 //!
 //! All objects are in lists and refer to each other by typed indices. [`Scene::validate`] is the only way to a [`Valid`]
 //! scene: its indices are in range, its nodes are trees of bounded depth, and its numbers are finite.
 
 use crate::anim::Animation;
+use crate::camera::{Camera, CameraId};
+use crate::light::{Light, LightId};
 use crate::material::{ImageSource, Material};
 use crate::mesh::{Mesh, MeshId};
 use crate::skin::{Skin, SkinId};
@@ -31,6 +33,16 @@ pub struct Scene {
     pub skins: Vec<Skin>,
     /// The animation clips.
     pub animations: Vec<Animation>,
+    /// The cameras that nodes place.
+    pub cameras: Vec<Camera>,
+    /// The punctual lights that nodes place.
+    pub lights: Vec<Light>,
+    /// The name of the scene in the source; empty when the source has none.
+    pub name: String,
+    /// The application-specific data of the scene, as JSON text; empty when there is none.
+    pub extras: String,
+    /// The application-specific data of the source as a whole, as JSON text; empty when there is none.
+    pub document_extras: String,
 }
 
 /// A node of the scene graph.
@@ -48,6 +60,14 @@ pub struct Node {
     pub skin: Option<SkinId>,
     /// The transforms of GPU instances, relative to the node. When there are any, they replace the mesh at the node itself.
     pub instances: Vec<Trs>,
+    /// The camera at the node.
+    pub camera: Option<CameraId>,
+    /// The light at the node.
+    pub light: Option<LightId>,
+    /// The weights of the mesh's morph targets at this node; empty for the default weights of the mesh.
+    pub morph_weights: Vec<f32>,
+    /// The application-specific data of the source, as JSON text; empty when there is none.
+    pub extras: String,
 }
 
 impl Default for Node {
@@ -59,6 +79,10 @@ impl Default for Node {
             mesh: None,
             skin: None,
             instances: Vec::new(),
+            camera: None,
+            light: None,
+            morph_weights: Vec::new(),
+            extras: String::new(),
         }
     }
 }
@@ -91,11 +115,8 @@ impl Scene {
         }
         self.check_trees()?;
         for (index, mesh) in self.meshes.iter().enumerate() {
-            for (part, primitive) in mesh.primitives.iter().enumerate() {
-                primitive
-                    .check(self.materials.len())
-                    .map_err(|error| error.within(format_args!("meshes[{index}].primitives[{part}]")))?;
-            }
+            let within = |error: ValidationError| error.within(format_args!("meshes[{index}]"));
+            mesh.check(self.materials.len()).map_err(within)?;
         }
         for (index, material) in self.materials.iter().enumerate() {
             material
@@ -111,6 +132,16 @@ impl Scene {
                     .check(self.nodes.len())
                     .map_err(|error| error.within(format_args!("animations[{index}].channels[{part}]")))?;
             }
+            for (part, channel) in animation.morph_channels.iter().enumerate() {
+                let place = format_args!("animations[{index}].morph_channels[{part}]");
+                channel.check(self.nodes.len()).map_err(|error| error.within(place))?;
+            }
+        }
+        for (index, camera) in self.cameras.iter().enumerate() {
+            camera.check().map_err(|error| error.within(format_args!("cameras[{index}]")))?;
+        }
+        for (index, light) in self.lights.iter().enumerate() {
+            light.check().map_err(|error| error.within(format_args!("lights[{index}]")))?;
         }
         self.check_joints()?;
         Ok(Valid(self))
@@ -125,6 +156,20 @@ impl Scene {
         }
         if let Some(skin) = node.skin {
             check_id(skin.0, self.skins.len(), "skin")?;
+        }
+        if let Some(camera) = node.camera {
+            check_id(camera.0, self.cameras.len(), "camera")?;
+        }
+        if let Some(light) = node.light {
+            check_id(light.0, self.lights.len(), "light")?;
+        }
+        if !node.morph_weights.is_empty() {
+            let targets = node.mesh.map_or(0, |mesh| self.meshes[mesh.0 as usize].morph_weights.len());
+            if node.morph_weights.len() != targets || !node.morph_weights.iter().all(|w| w.is_finite()) {
+                let message =
+                    format!("{targets} finite weights are needed, one for each morph target of the mesh");
+                return Err(ValidationError::new("morph_weights", message));
+            }
         }
         if !node.transform.is_finite() {
             return Err(ValidationError::new("transform", "the transform is not finite"));
@@ -371,23 +416,38 @@ mod tests {
             indices: vec![0, 1, 2],
             ..Primitive::default()
         };
-        scene.meshes = vec![Mesh { name: String::new(), primitives: vec![primitive] }];
+        scene.meshes = vec![Mesh { primitives: vec![primitive], ..Mesh::default() }];
         scene.nodes[0].mesh = Some(MeshId(0));
         assert!(scene.clone().validate().is_ok(), "without a skin, joint indices are not used");
         scene.nodes[0].skin = Some(SkinId(0));
         assert_eq!(scene.clone().validate().unwrap_err().at, "nodes[0].skin");
         scene.skins =
-            vec![Skin { name: String::new(), joints: vec![NodeId(0)], inverse_bind: vec![[0.0; 16]] }];
+            vec![Skin { joints: vec![NodeId(0)], inverse_bind: vec![[0.0; 16]], ..Skin::default() }];
         assert_eq!(scene.clone().validate().unwrap_err().at, "nodes[0].skin");
         scene.meshes[0].primitives[0].joints = vec![[0; 4]; 3];
         assert!(scene.validate().is_ok());
     }
 
     #[test]
+    fn rejects_cameras_lights_and_weights_that_do_not_exist() {
+        let rejected = |at: &str, change: fn(&mut Node)| {
+            let mut scene = forest(&[&[]]);
+            change(&mut scene.nodes[0]);
+            assert_eq!(scene.validate().unwrap_err().at, at);
+        };
+        rejected("nodes[0].camera", |node| node.camera = Some(CameraId(0)));
+        rejected("nodes[0].light", |node| node.light = Some(LightId(0)));
+        rejected("nodes[0].morph_weights", |node| node.morph_weights = vec![1.0]);
+        let mut scene = forest(&[&[]]);
+        scene.lights = vec![Light { range: Some(f32::NAN), ..Light::default() }];
+        assert_eq!(scene.validate().unwrap_err().at, "lights[0].light");
+    }
+
+    #[test]
     fn errors_name_their_place() {
         let mut scene = forest(&[&[]]);
         scene.meshes =
-            vec![Mesh::default(), Mesh { name: String::new(), primitives: vec![Primitive::default()] }];
+            vec![Mesh::default(), Mesh { primitives: vec![Primitive::default()], ..Mesh::default() }];
         assert_eq!(
             scene.clone().validate().unwrap_err().to_string(),
             "meshes[1].primitives[0].indices: the number of indices must be a positive multiple of 3, got 0"

@@ -19,6 +19,8 @@ pub struct Skin {
     /// The inverse bind matrix of each joint, column-major: from the space of the mesh into that of the joint in the bind
     /// pose.
     pub inverse_bind: Vec<[f32; 16]>,
+    /// The application-specific data of the source, as JSON text; empty when there is none.
+    pub extras: String,
 }
 
 impl Skin {
@@ -51,9 +53,9 @@ mod tests {
     #[test]
     fn rejects_joints_that_do_not_exist_or_lack_matrices() {
         let skin = |joints: &[u32], matrices| Skin {
-            name: String::new(),
             joints: joints.iter().copied().map(NodeId).collect(),
             inverse_bind: vec![[0.0; 16]; matrices],
+            ..Skin::default()
         };
         assert_eq!(skin(&[1, 0], 2).check(2), Ok(()));
         assert_eq!(skin(&[], 0).check(2).unwrap_err().at, "joints");

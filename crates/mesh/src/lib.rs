@@ -22,8 +22,9 @@ mod weld;
 pub use bounds::Bounds;
 pub use meshlets::Meshlets;
 pub use process::{
-    LodRule, MeshInput, MeshOptions, MeshOutput, Note, ShadowGeometry, Stage, TangentMode, Vertex,
-    VertexStreams, process, process_streams, process_watched, working_set,
+    ExtraAttributes, LodRule, MeshInput, MeshOptions, MeshOutput, MorphInput, MorphTarget, Note,
+    ShadowGeometry, Stage, TangentMode, Vertex, VertexStreams, process, process_streams, process_watched,
+    working_set,
 };
 pub use simplify::Lod;
 pub use skin::{InfluenceSet, Influences};

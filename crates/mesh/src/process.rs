@@ -4,6 +4,7 @@
 //! mesh that cannot be reduced to the index type. Repaired, with a note: normals, tangents and joint weights
 //! that are invalid.
 
+mod extra;
 mod finish;
 mod flat_lods;
 mod options;
@@ -18,6 +19,7 @@ use crate::meshlets::Meshlets;
 use crate::simplify::Lod;
 use crate::skin::{InfluenceSet, Influences};
 use crate::transform::Transform;
+pub use extra::{ExtraAttributes, MorphInput};
 pub use finish::{ShadowGeometry, VertexStreams};
 pub use options::{LodRule, MeshOptions, TangentMode};
 use std::borrow::Cow;
@@ -39,6 +41,12 @@ pub struct MeshInput<'a> {
     pub uvs: Option<Cow<'a, [[f32; 2]]>>,
     /// The second UV set.
     pub uv1: Option<Cow<'a, [[f32; 2]]>>,
+    /// The UV sets after the second.
+    pub further_uvs: Vec<Cow<'a, [[f32; 2]]>>,
+    /// Vertex colours.
+    pub colors: Option<Cow<'a, [[f32; 4]]>>,
+    /// Morph targets.
+    pub morph_targets: Vec<MorphInput<'a>>,
     /// Tangents with glTF's handedness last.
     pub tangents: Option<Cow<'a, [[f32; 4]]>>,
     /// Bone influences, in sets of four; none for a mesh without skin.
@@ -63,6 +71,17 @@ pub struct Vertex {
     pub uv: [f32; 2],
 }
 
+/// The displacements of one morph target, one entry per vertex; a list that is empty stands for zeros.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MorphTarget {
+    /// The displacements of the positions, in the units of the source.
+    pub positions: Vec<[f32; 3]>,
+    /// The displacements of the unit normals; the blended normal is to be normalised.
+    pub normals: Vec<[f32; 3]>,
+    /// The displacements of the unit tangents.
+    pub tangents: Vec<[f32; 3]>,
+}
+
 /// The processed primitive, with its vertices packed ([`Vertex`]) or as [`VertexStreams`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -71,6 +90,8 @@ pub struct MeshOutput<V = Vec<Vertex>> {
     pub vertices: V,
     /// Bone influences, one entry per vertex if the input had a skin, else empty.
     pub skin: Vec<Influences>,
+    /// Further UV sets, vertex colours and morph targets, as far as the input had them.
+    pub extra: ExtraAttributes,
     /// Vertex indices, three per triangle.
     pub indices: Vec<u32>,
     /// Meshlets of the same triangles, unless disabled.

@@ -75,6 +75,28 @@ impl Transform {
         }
     }
 
+    /// Transforms displacements of positions.
+    pub(crate) fn displacements(&self, deltas: &mut [[f32; 3]]) {
+        for delta in deltas {
+            *delta = times(&self.linear, delta.map(f64::from)).map(|v| v as f32);
+        }
+    }
+
+    /// Transforms displacements of these unit normals so that for any weight the blend of the transformed ones has the
+    /// direction of the transformed blend; that of a normal that becomes zero is unchanged.
+    pub(crate) fn normal_displacements(&self, normals: &[[f32; 3]], deltas: &mut [[f32; 3]]) {
+        for (delta, normal) in deltas.iter_mut().zip(normals) {
+            *delta = relative(&self.inverse_transpose, *normal, *delta);
+        }
+    }
+
+    /// Transforms displacements of these unit tangents, as [`Self::normal_displacements`] does.
+    pub(crate) fn tangent_displacements(&self, tangents: &[[f32; 4]], deltas: &mut [[f32; 3]]) {
+        for (delta, &[x, y, z, _]) in deltas.iter_mut().zip(tangents) {
+            *delta = relative(&self.linear, [x, y, z], *delta);
+        }
+    }
+
     /// Flips the winding of triangles if the matrix mirrors.
     pub(crate) fn winding(&self, indices: &mut [u32]) {
         if self.mirrored {
@@ -82,6 +104,16 @@ impl Transform {
                 triangle.swap(1, 2);
             }
         }
+    }
+}
+
+/// Returns a transformed displacement, divided by the length that the transform gives to its base.
+fn relative(columns: &[[f64; 3]; 3], base: [f32; 3], delta: [f32; 3]) -> [f32; 3] {
+    let [x, y, z] = times(columns, base.map(f64::from));
+    let length = (x * x + y * y + z * z).sqrt();
+    match length > 0.0 && length.is_finite() {
+        true => times(columns, delta.map(f64::from)).map(|v| (v / length) as f32),
+        false => delta,
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn read(model: &ufbx::Scene, budget: &mut Budget) -> Result<Vec<Anima
             ufbx::bake_anim(model, &stack.anim, options).map_err(|error| library_error(&error, budget))?;
         // The library shifts clips to an earlier start only.
         let begin = stack.time_begin.min(0.0);
-        let mut animation = Animation { name: stack.element.name.to_string(), channels: Vec::new() };
+        let mut animation = Animation { name: stack.element.name.to_string(), ..Animation::default() };
         for keys in &baked.nodes {
             let Some(node) = model.nodes.get(keys.typed_id as usize) else { continue };
             let Some(id) = keys.typed_id.checked_sub(1).map(NodeId) else { continue };

@@ -51,7 +51,7 @@ pub(super) fn read(
                 "" => node.element.name.to_string(),
                 name => name.to_owned(),
             };
-            meshes.push(Mesh { name, primitives });
+            meshes.push(Mesh { name, primitives, ..Mesh::default() });
         }
         known.insert(key, id);
         placed.push(id);

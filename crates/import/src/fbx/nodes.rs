@@ -27,7 +27,7 @@ pub(super) fn read(model: &ufbx::Scene, placed: &[Option<MeshId>], skins: &[Opti
         children: node.children.iter().filter_map(|child| id(child)).collect(),
         mesh: *mesh,
         skin: node.mesh.as_ref().filter(|_| mesh.is_some()).and_then(|mesh| skin(mesh, skins)),
-        instances: Vec::new(),
+        ..Node::default()
     };
     nodes.map(read).collect()
 }

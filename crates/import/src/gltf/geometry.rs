@@ -16,6 +16,7 @@ use super::draco::Draco;
 use super::material::MaterialImport;
 use super::value::Value;
 use super::vertices::{Influences, Vertices, select};
+use super::{Options, morph};
 
 /// Findings about the geometry that deserve one warning each for the whole document.
 #[derive(Default)]
@@ -38,24 +39,34 @@ pub(super) struct Notes {
     pub(super) used: BTreeSet<MaterialId>,
 }
 
+/// The maximum number of UV sets that are read: as many as Vulkan guarantees for half of the vertex attributes.
+const MAX_UV_SETS: usize = 8;
+
 /// Reads meshes of a document.
 pub(super) struct Geometry<'b, 'a> {
     pub(super) document: &'b Document<'a>,
     pub(super) buffers: &'b Buffers<'a>,
     pub(super) materials: &'b [MaterialImport],
+    pub(super) options: &'b Options<'b>,
     pub(super) notes: Notes,
 }
 
 impl<'a> Geometry<'_, 'a> {
     /// Reads a mesh with all its primitives that have triangles.
     pub(super) fn mesh(&mut self, at: Value<'a>) -> Result<Mesh, Diag> {
-        let mut mesh = Mesh { name: at.string_or_empty("name")?.to_owned(), primitives: Vec::new() };
+        let mut mesh = Mesh { name: at.string_or_empty("name")?.to_owned(), ..Mesh::default() };
         for primitive in at.list("primitives")?.iter() {
             match self.primitive(primitive)? {
                 Some(primitive) => mesh.primitives.push(primitive),
                 None if is_triangles(primitive) => note(&mut self.notes.too_few_vertices, 1, primitive),
                 None => note(&mut self.notes.no_triangles, 1, primitive),
             }
+        }
+        if self.options.morph_targets {
+            morph::complete(&mut mesh, at)?;
+        }
+        if self.options.scene_data {
+            mesh.extras = at.extras();
         }
         Ok(mesh)
     }
@@ -114,7 +125,8 @@ impl<'a> Geometry<'_, 'a> {
         for tangent in &mut tangents {
             tangent[3] = if tangent[3] < 0.0 { -1.0 } else { 1.0 };
         }
-        let mapping = imported.map(|(_, material)| material.mapping).unwrap_or_default();
+        let mapping = imported.filter(|_| !self.options.raw_uvs);
+        let mapping = mapping.map(|(_, material)| material.mapping).unwrap_or_default();
         let wanted_set = format!("TEXCOORD_{}", mapping.set);
         let set = if attributes.get(&wanted_set).is_some() { wanted_set.as_str() } else { "TEXCOORD_0" };
         if set != wanted_set {
@@ -131,13 +143,49 @@ impl<'a> Geometry<'_, 'a> {
         if reduced > 0 {
             note(&mut self.notes.influences, reduced, at);
         }
-        // The UV set that the material does not use, unchanged.
-        let other = if set == "TEXCOORD_1" { "TEXCOORD_0" } else { "TEXCOORD_1" };
-        let uv1 = vertices.read::<2>(other)?.unwrap_or_default();
-        self.note_lost(at, attributes, [set, other]);
+        // The UV sets that the material does not use, unchanged.
+        let others = self.other_uv_sets(attributes, set);
+        let mut uv_sets = Vec::with_capacity(others.len());
+        for name in &others {
+            uv_sets.push(vertices.read::<2>(name)?.unwrap_or_default());
+        }
+        let mut uv_sets = uv_sets.into_iter();
+        let (uv1, further_uvs) = (uv_sets.next().unwrap_or_default(), uv_sets.collect());
+        let colors = if self.options.vertex_colors { vertices.colors("COLOR_0")? } else { Vec::new() };
+        let mut morph_targets = Vec::new();
+        if self.options.morph_targets {
+            for target in at.list("targets")?.iter() {
+                morph_targets.push(vertices.morph_target(target.object()?)?);
+            }
+        }
+        self.note_lost(at, attributes, set, &others);
         let material = imported.map(|(id, _)| id);
         self.notes.used.extend(material);
-        Ok(Some(Primitive { positions, normals, uv0, uv1, tangents, joints, weights, indices, material }))
+        Ok(Some(Primitive {
+            positions,
+            normals,
+            uv0,
+            uv1,
+            further_uvs,
+            colors,
+            tangents,
+            joints,
+            weights,
+            morph_targets,
+            indices,
+            material,
+        }))
+    }
+
+    /// Returns the names of the UV sets that are read beside that of the material: all others up to the last one that the
+    /// primitive has, or one where the caller asks for no more.
+    fn other_uv_sets(&self, attributes: Value<'a>, own: &str) -> Vec<String> {
+        if !self.options.uv_sets {
+            return vec![if own == "TEXCOORD_1" { "TEXCOORD_0" } else { "TEXCOORD_1" }.to_owned()];
+        }
+        let name = |number: usize| format!("TEXCOORD_{number}");
+        let last = (0..MAX_UV_SETS).rev().find(|&number| attributes.get(&name(number)).is_some());
+        (0..=last.unwrap_or(0)).map(name).filter(|name| name != own).collect()
     }
 
     /// Reads the indices of a primitive; without an accessor, all vertices in order.
@@ -160,13 +208,22 @@ impl<'a> Geometry<'_, 'a> {
         }
     }
 
-    fn note_lost(&mut self, at: Value<'a>, attributes: Value<'a>, used: [&str; 2]) {
-        let is_set = |name: &str| name.starts_with("TEXCOORD_") && !used.contains(&name);
-        let is_lost = |name: &&str| name.starts_with("COLOR_") || name.starts_with('_') || is_set(name);
+    fn note_lost(&mut self, at: Value<'a>, attributes: Value<'a>, set: &str, others: &[String]) {
+        let is_set = |name: &str| {
+            name.starts_with("TEXCOORD_") && name != set && !others.iter().any(|other| other == name)
+        };
+        let is_color =
+            |name: &str| name.starts_with("COLOR_") && !(self.options.vertex_colors && name == "COLOR_0");
+        let is_lost = |name: &&str| is_color(name) || name.starts_with('_') || is_set(name);
         let unsupported = attributes.names().filter(is_lost);
         self.notes.unsupported.extend(unsupported.map(str::to_owned));
-        if at.list("targets").is_ok_and(|targets| targets.len() > 0) {
+        let Ok(targets) = at.list("targets") else { return };
+        if targets.len() > 0 && !self.options.morph_targets {
             self.notes.unsupported.insert("morph targets".to_owned());
+        } else {
+            let is_lost = |name: &&str| !["POSITION", "NORMAL", "TANGENT"].contains(name);
+            let lost = targets.iter().flat_map(|target| target.names().filter(is_lost).collect::<Vec<_>>());
+            self.notes.unsupported.extend(lost.map(|name| format!("{name} of morph targets")));
         }
     }
 }

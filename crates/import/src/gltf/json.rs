@@ -39,6 +39,63 @@ impl Json<'_> {
     }
 }
 
+impl Json<'_> {
+    /// Writes the value as JSON text without whitespace.
+    pub(super) fn to_text(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text);
+        text
+    }
+
+    // The depth is bounded by that of the parser.
+    fn write(&self, out: &mut String) {
+        match self {
+            Json::Null => out.push_str("null"),
+            Json::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
+            // Without an exponent, the text of a number may be hundreds of times as long as in the source.
+            Json::Number(number) if *number == 0.0 || (1e-5..1e17).contains(&number.abs()) => {
+                out.push_str(&number.to_string());
+            }
+            Json::Number(number) => out.push_str(&format!("{number:e}")),
+            Json::String(string) => write_string(string, out),
+            Json::Array(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    out.push_str(if index > 0 { "," } else { "" });
+                    item.write(out);
+                }
+                out.push(']');
+            }
+            Json::Object(members) => {
+                out.push('{');
+                for (index, (name, value)) in members.iter().enumerate() {
+                    out.push_str(if index > 0 { "," } else { "" });
+                    write_string(name, out);
+                    out.push(':');
+                    value.write(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+}
+
+fn write_string(string: &str, out: &mut String) {
+    out.push('"');
+    for char in string.chars() {
+        match char {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            '\0'..' ' => out.push_str(&format!("\\u{:04x}", u32::from(char))),
+            _ => out.push(char),
+        }
+    }
+    out.push('"');
+}
+
 /// Parses a JSON text.
 pub(super) fn parse(bytes: &[u8]) -> Result<Json<'_>, Diag> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
@@ -332,6 +389,14 @@ mod tests {
         ]);
         assert_eq!(found, Json::Object(vec![("a".into(), list)]));
         assert_eq!(parse(b"\xEF\xBB\xBF0").unwrap(), Json::Number(0.0));
+    }
+
+    #[test]
+    fn writes_what_it_parses() {
+        let source = r#"{"a":[1,-0.5,true,false,null,"x\"\\\n\t\r\u0001é",{},[]],"big":1e300,"small":-2.5e-9,"zero":0}"#;
+        let value = parse(source.as_bytes()).unwrap();
+        assert_eq!(value.to_text(), source);
+        assert_eq!(parse(b"1e22").unwrap().to_text(), "1e22");
     }
 
     #[test]

@@ -5,17 +5,29 @@
 
 use std::collections::BTreeSet;
 
+use super::Options;
 use super::document::Document;
 use super::json::Json;
 use super::support::{self, Support};
 
+const LIGHTS: &str = "KHR_lights_punctual";
+
+/// The top-level lists whose objects keep their `extras` in a scene with scene data.
+const WITH_EXTRAS: [&str; 7] = ["animations", "cameras", "materials", "meshes", "nodes", "scenes", "skins"];
+
 /// Adds the names of lost content outside of geometry, materials and animations; `reached` marks the nodes of the scene.
-pub(super) fn find(document: &Document<'_>, reached: &[bool], lost: &mut BTreeSet<String>) {
+pub(super) fn find(
+    document: &Document<'_>,
+    reached: &[bool],
+    options: &Options<'_>,
+    lost: &mut BTreeSet<String>,
+) {
     let mut nodes = document.nodes.iter().zip(reached);
-    if nodes.any(|(node, reached)| *reached && node.get("camera").is_some()) {
+    if !options.scene_data && nodes.any(|(node, reached)| *reached && node.get("camera").is_some()) {
         lost.insert("cameras".to_owned());
     }
-    let mut search = Search::default();
+    let (extras, extensions) = Default::default();
+    let mut search = Search { options, extras, extensions };
     search.document(document.root.json());
     if !search.extras.is_empty() {
         let places: Vec<&str> = search.extras.into_iter().collect();
@@ -23,6 +35,9 @@ pub(super) fn find(document: &Document<'_>, reached: &[bool], lost: &mut BTreeSe
     }
     for name in search.extensions {
         let Some(feature) = support::extension(name) else { continue };
+        if options.scene_data && name == LIGHTS {
+            continue;
+        }
         // A texture with such an extension has a warning of its own if there is no image beside it.
         let is_texture = feature.warning == Some(kiln_diagnostics::Code::GltfTexture);
         if feature.support == Support::Dropped && !is_texture {
@@ -32,24 +47,44 @@ pub(super) fn find(document: &Document<'_>, reached: &[bool], lost: &mut BTreeSe
 }
 
 /// The names that a document contains.
-#[derive(Default)]
-struct Search<'a> {
+struct Search<'a, 'o> {
+    options: &'o Options<'o>,
     /// The top-level members whose objects have `extras`.
     extras: BTreeSet<&'a str>,
     /// The extensions of objects other than materials.
     extensions: BTreeSet<&'a str>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> Search<'a, '_> {
     fn document(&mut self, root: &'a Json<'a>) {
         let Json::Object(members) = root else { return };
         for (name, value) in members {
             match name.as_ref() {
                 // The description of the file itself: its author, its licence.
                 "asset" => {}
+                "extras" if self.options.scene_data => {}
                 "extras" => self.extras("document", value),
                 "extensions" => self.extensions(name, value),
-                list => self.value(list, value),
+                list => match value {
+                    Json::Array(items) => items.iter().for_each(|item| self.object(list, item)),
+                    other => self.value(list, other),
+                },
+            }
+        }
+    }
+
+    /// Searches an object of a top-level list.
+    fn object(&mut self, list: &'a str, object: &'a Json<'a>) {
+        let Json::Object(members) = object else { return };
+        for (name, value) in members {
+            match name.as_ref() {
+                "extras" if self.options.scene_data && WITH_EXTRAS.contains(&list) => {}
+                // The names of morph targets.
+                "extras"
+                    if self.options.morph_targets && list == "meshes" && has_target_names_only(value) => {}
+                "extras" => self.extras(list, value),
+                "extensions" => self.extensions(list, value),
+                _ => self.value(list, value),
             }
         }
     }
@@ -87,7 +122,13 @@ impl<'a> Search<'a> {
             if list != "materials" {
                 self.extensions.insert(name);
             }
-            self.value(list, value);
+            if !(self.options.scene_data && name == LIGHTS) {
+                self.value(list, value);
+            }
         }
     }
+}
+
+fn has_target_names_only(extras: &Json<'_>) -> bool {
+    matches!(extras, Json::Object(members) if members.iter().all(|(name, _)| name == "targetNames"))
 }

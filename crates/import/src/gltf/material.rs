@@ -9,9 +9,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kiln_diagnostics::{Code, Diag};
-use kiln_ir::{AlphaMode, ImageId, Material, Slot};
+use kiln_ir::{
+    AlphaMode, Filter, ImageId, Material, MipFilter, Sampler, Slot, TextureInfo, TextureMapping, UvTransform,
+    Wrap,
+};
 
+use super::Options;
 use super::document::Document;
+use super::material_extensions;
 use super::specular_glossiness::SpecularGlossiness;
 use super::value::Value;
 use crate::{counted, excerpt};
@@ -71,6 +76,11 @@ impl Mapping {
         })
     }
 
+    /// Returns the transform as a matrix.
+    fn transform(&self) -> UvTransform {
+        UvTransform::from_parts(self.offset, self.rotation, self.scale)
+    }
+
     /// Transforms UVs: scale, then rotation, then offset.
     ///
     /// The rotation is counter-clockwise as seen on an image with v growing downwards. The listing in the
@@ -92,9 +102,9 @@ impl Mapping {
 }
 
 /// Reads the materials of a document.
-pub(super) fn read(document: &Document<'_>, transmission: bool) -> Result<Materials, Diag> {
+pub(super) fn read(document: &Document<'_>, options: &Options<'_>) -> Result<Materials, Diag> {
     let list = document.materials.iter().enumerate();
-    let list = list.map(|(index, at)| read_one(index, at, document, transmission));
+    let list = list.map(|(index, at)| read_one(index, at, document, options));
     let mut list: Vec<MaterialImport> = list.collect::<Result<_, _>>()?;
     let mut conversions: Vec<SpecularGlossiness> = Vec::new();
     for MaterialImport { material, conversion, .. } in &mut list {
@@ -151,7 +161,7 @@ fn read_one(
     index: usize,
     at: Value<'_>,
     document: &Document<'_>,
-    transmission: bool,
+    options: &Options<'_>,
 ) -> Result<MaterialImport, Diag> {
     // Built here, not searched for: there may be as many warnings as materials.
     let pointer = format!("/materials/{index}");
@@ -204,7 +214,8 @@ fn read_one(
     let mut mapping: Option<(&str, Mapping)> = None;
     let mut conflicting = Vec::new();
     let mut lost_sampling = BTreeSet::new();
-    let transmission = at.extension(TRANSMISSION).filter(|_| transmission);
+    let keeps_extensions = options.material_extensions;
+    let transmission = at.extension(TRANSMISSION).filter(|_| options.transmission || keeps_extensions);
     if let Some(extension) = transmission {
         material.transmission_factor = extension.float_or("transmissionFactor", 0.0)?;
     }
@@ -227,6 +238,11 @@ fn read_one(
             None => material.transmission_texture = Some(image),
         }
         let own = Mapping::new(info)?;
+        if keeps_extensions {
+            let of_slot =
+                slot.map_or(&mut material.transmission_mapping, |s| &mut material.mappings[s as usize]);
+            *of_slot = texture_mapping(own, texture, document)?;
+        }
         match &mapping {
             None => mapping = Some((slot_name, own)),
             Some((_, first)) if *first != own => conflicting.push(slot_name),
@@ -260,6 +276,30 @@ fn read_one(
             conversion = Some(glossy);
         }
     }
+    if keeps_extensions {
+        lost_sampling.clear();
+        material.extras = if options.scene_data { at.extras() } else { String::new() };
+        let mut texture = |info: Value<'_>, slot_name: &str| {
+            let (_, texture) = info.required("index")?.resolve(document.textures, "texture")?;
+            let Some(image) = texture_image(texture, document)? else {
+                let message = format!("the {slot_name} texture has no image in a supported format");
+                let hint = "save the image as PNG or JPEG";
+                warnings.push(Diag::new(Code::GltfTexture, message).at(&pointer).hint(hint));
+                return Ok(None);
+            };
+            let mapping = texture_mapping(Mapping::new(info)?, texture, document)?;
+            Ok(Some(TextureInfo { image, mapping }))
+        };
+        material.extensions = material_extensions::read(at, &mut texture)?;
+        let first = mapping.map(|(_, mapping)| mapping).unwrap_or_default();
+        if !options.raw_uvs && make_relative(&mut material, first) && options.uv_sets {
+            // Every texture states its UVs, so nothing is lost.
+            conflicting.clear();
+        }
+        if options.raw_uvs {
+            conflicting.clear();
+        }
+    }
     if let (Some((first, _)), false) = (mapping, conflicting.is_empty()) {
         let conflicting = conflicting.join(", ");
         let message = format!(
@@ -272,6 +312,7 @@ fn read_one(
         let is_imported = |name: &str| {
             [EMISSIVE_STRENGTH, SPECULAR_GLOSSINESS].contains(&name)
                 || (name == TRANSMISSION && transmission.is_some())
+                || (keeps_extensions && material_extensions::SUPPORTED.contains(&name))
         };
         let unsupported = extensions.names().filter(|name| !is_imported(name));
         material.unsupported.extend(unsupported.map(str::to_owned));
@@ -298,15 +339,93 @@ fn texture_image(texture: Value<'_>, document: &Document<'_>) -> Result<Option<I
     Ok(image.map(|(id, _)| ImageId(id)))
 }
 
+const NEAREST: usize = 9728;
+const LINEAR: usize = 9729;
+const NEAREST_MIPMAP_NEAREST: usize = 9984;
+const LINEAR_MIPMAP_NEAREST: usize = 9985;
+const NEAREST_MIPMAP_LINEAR: usize = 9986;
+const LINEAR_MIPMAP_LINEAR: usize = 9987;
+const CLAMP_TO_EDGE: usize = 33071;
+const MIRRORED_REPEAT: usize = 33648;
+const REPEAT: usize = 10497;
+
+/// Makes the mappings of a material's textures relative to UVs of which the first set is that of `first`, with its
+/// transform applied. Returns `false` if this loses a mapping, because the transform of `first` has no inverse.
+fn make_relative(material: &mut Material, first: Mapping) -> bool {
+    let (first_set, inverse) = (first.set as u32, first.transform().inverse());
+    let mut complete = true;
+    let mut each = |mapping: &mut TextureMapping| {
+        if mapping.uv_set == first_set {
+            let own = mapping.transform;
+            (mapping.uv_set, mapping.transform) = (0, UvTransform::IDENTITY);
+            if own != first.transform() {
+                match &inverse {
+                    Some(inverse) => mapping.transform = own.after(inverse),
+                    None => complete = false,
+                }
+            }
+        } else if mapping.uv_set < first_set {
+            mapping.uv_set += 1;
+        }
+    };
+    for slot in Slot::ALL {
+        if material.texture(slot).is_some() {
+            each(&mut material.mappings[slot as usize]);
+        }
+    }
+    if material.transmission_texture.is_some() {
+        each(&mut material.transmission_mapping);
+    }
+    material_extensions::textures_mut(&mut material.extensions).for_each(|info| each(&mut info.mapping));
+    complete
+}
+
+/// Returns the UVs of a texture as in the source, and its sampler.
+fn texture_mapping(
+    mapping: Mapping,
+    texture: Value<'_>,
+    document: &Document<'_>,
+) -> Result<TextureMapping, Diag> {
+    let sampler = match texture.get("sampler") {
+        Some(reference) => read_sampler(reference.resolve(document.samplers, "sampler")?.1)?,
+        None => Sampler::default(),
+    };
+    // No exporter writes so many UV sets; what is not there is no texture.
+    let uv_set = u32::try_from(mapping.set).unwrap_or(u32::MAX - 1).min(u32::MAX - 1);
+    Ok(TextureMapping { uv_set, transform: mapping.transform(), sampler })
+}
+
+fn read_sampler(at: Value<'_>) -> Result<Sampler, Diag> {
+    let wrap = |name: &str| {
+        Ok(match at.uint_or(name, REPEAT)? {
+            CLAMP_TO_EDGE => Wrap::ClampToEdge,
+            MIRRORED_REPEAT => Wrap::MirroredRepeat,
+            _ => Wrap::Repeat,
+        })
+    };
+    let (min_filter, mip_filter) = match at.uint_or("minFilter", LINEAR_MIPMAP_LINEAR)? {
+        NEAREST => (Filter::Nearest, MipFilter::None),
+        LINEAR => (Filter::Linear, MipFilter::None),
+        NEAREST_MIPMAP_NEAREST => (Filter::Nearest, MipFilter::Nearest),
+        LINEAR_MIPMAP_NEAREST => (Filter::Linear, MipFilter::Nearest),
+        NEAREST_MIPMAP_LINEAR => (Filter::Nearest, MipFilter::Linear),
+        _ => (Filter::Linear, MipFilter::Linear),
+    };
+    Ok(Sampler {
+        mag_filter: if at.uint_or("magFilter", LINEAR)? == NEAREST {
+            Filter::Nearest
+        } else {
+            Filter::Linear
+        },
+        min_filter,
+        mip_filter,
+        wrap_u: wrap("wrapS")?,
+        wrap_v: wrap("wrapT")?,
+    })
+}
+
 /// Returns the settings of a texture's sampler that a material does not have: filters and wrap modes.
 fn sampler_losses(texture: Value<'_>, document: &Document<'_>) -> Result<Vec<&'static str>, Diag> {
-    const NEAREST: usize = 9728;
-    const LINEAR: usize = 9729;
-    const NEAREST_MIPMAP_NEAREST: usize = 9984;
-    const NEAREST_MIPMAP_LINEAR: usize = 9986;
-    const CLAMP_TO_EDGE: usize = 33071;
-    const MIRRORED_REPEAT: usize = 33648;
-    const REPEAT: usize = 10497;
     let Some(reference) = texture.get("sampler") else { return Ok(Vec::new()) };
     let (_, sampler) = reference.resolve(document.samplers, "sampler")?;
     let mut losses = Vec::new();

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use kiln_diagnostics::{Code, Diag};
 use kiln_ir::transform::normalize;
-use kiln_ir::{Matrix, MeshId, Node, NodeId, Skin, SkinId, Transform, Trs};
+use kiln_ir::{CameraId, LightId, Matrix, MeshId, Node, NodeId, Skin, SkinId, Transform, Trs};
 
-use super::SceneSelection;
 use super::accessor::Accessor;
 use super::buffers::Buffers;
 use super::document::Document;
 use super::value::Value;
+use super::{Options, SceneSelection};
 
 /// The deviation of a quaternion's squared length from one beyond which it is normalized.
 const UNIT_TOLERANCE: f64 = 1e-5;
@@ -19,11 +19,20 @@ const UNIT_TOLERANCE: f64 = 1e-5;
 const LAST_ROW_TOLERANCE: f32 = 1e-3;
 
 /// Reads the nodes of a document.
-pub(super) fn read<'a>(document: &Document<'a>, buffers: &Buffers<'a>) -> Result<Vec<Node>, Diag> {
-    document.nodes.iter().map(|at| node(at, document, buffers)).collect()
+pub(super) fn read<'a>(
+    document: &Document<'a>,
+    buffers: &Buffers<'a>,
+    options: &Options<'_>,
+) -> Result<Vec<Node>, Diag> {
+    document.nodes.iter().map(|at| node(at, document, buffers, options)).collect()
 }
 
-fn node<'a>(at: Value<'a>, document: &Document<'a>, buffers: &Buffers<'a>) -> Result<Node, Diag> {
+fn node<'a>(
+    at: Value<'a>,
+    document: &Document<'a>,
+    buffers: &Buffers<'a>,
+    options: &Options<'_>,
+) -> Result<Node, Diag> {
     let transform = match at.get("matrix") {
         Some(matrix) => {
             let mut values = matrix.floats::<16>()?;
@@ -51,8 +60,23 @@ fn node<'a>(at: Value<'a>, document: &Document<'a>, buffers: &Buffers<'a>) -> Re
         Some(extension) => instances(extension.required("attributes")?, document, buffers)?,
         None => Vec::new(),
     };
+    let scene_data = Some(at).filter(|_| options.scene_data);
+    let camera = scene_data.and_then(|at| at.get("camera"));
+    let camera = camera.map(|camera| camera.resolve(document.cameras, "camera")).transpose()?;
+    let light = scene_data.and_then(|at| at.extension("KHR_lights_punctual"));
+    let light = light.map(|light| light.required("light")?.resolve(document.lights, "light")).transpose()?;
+    let mut morph_weights = Vec::new();
+    if options.morph_targets && mesh.is_some() {
+        for weight in at.list("weights")?.iter() {
+            morph_weights.push(weight.float()?);
+        }
+    }
     Ok(Node {
         name: at.string_or_empty("name")?.to_owned(),
+        camera: camera.map(|(id, _)| CameraId(id)),
+        light: light.map(|(id, _)| LightId(id)),
+        morph_weights,
+        extras: scene_data.map(Value::extras).unwrap_or_default(),
         transform,
         children,
         mesh: mesh.map(|(id, _)| MeshId(id)),
@@ -167,8 +191,16 @@ pub(super) fn reachable(nodes: &[Node], roots: &[NodeId]) -> Vec<bool> {
 }
 
 /// Reads the skins of a document.
-pub(super) fn skins<'a>(document: &Document<'a>, buffers: &Buffers<'a>) -> Result<Vec<Skin>, Diag> {
-    document.skins.iter().map(|at| skin(at, document, buffers)).collect()
+pub(super) fn skins<'a>(
+    document: &Document<'a>,
+    buffers: &Buffers<'a>,
+    options: &Options<'_>,
+) -> Result<Vec<Skin>, Diag> {
+    let with_extras = |at: Value<'a>| {
+        let extras = if options.scene_data { at.extras() } else { String::new() };
+        Ok(Skin { extras, ..skin(at, document, buffers)? })
+    };
+    document.skins.iter().map(with_extras).collect()
 }
 
 fn skin<'a>(at: Value<'a>, document: &Document<'a>, buffers: &Buffers<'a>) -> Result<Skin, Diag> {
@@ -192,5 +224,5 @@ fn skin<'a>(at: Value<'a>, document: &Document<'a>, buffers: &Buffers<'a>) -> Re
         }
         None => vec![Matrix::IDENTITY.to_columns(); joints.len()],
     };
-    Ok(Skin { name: at.string_or_empty("name")?.to_owned(), joints, inverse_bind })
+    Ok(Skin { name: at.string_or_empty("name")?.to_owned(), joints, inverse_bind, ..Skin::default() })
 }

@@ -9,11 +9,17 @@ use std::collections::BTreeSet;
 use kiln_diagnostics::{Diag, Limits};
 use kiln_ir::MeshId;
 
+use super::Options;
 use super::document::Document;
 use super::value::Value;
 
 /// Checks the drawn meshes against the memory that the limits admit.
-pub(super) fn check(document: &Document<'_>, drawn: &BTreeSet<MeshId>, limits: &Limits) -> Result<(), Diag> {
+pub(super) fn check(
+    document: &Document<'_>,
+    drawn: &BTreeSet<MeshId>,
+    options: &Options<'_>,
+    limits: &Limits,
+) -> Result<(), Diag> {
     let (mut vertices, mut indices_total, mut bytes) = (0_u64, 0_u64, 0_u64);
     let mut exceeding: Option<Value<'_>> = None;
     for (index, mesh) in document.meshes.iter().enumerate() {
@@ -21,7 +27,7 @@ pub(super) fn check(document: &Document<'_>, drawn: &BTreeSet<MeshId>, limits: &
             continue;
         }
         for primitive in mesh.list("primitives")?.iter() {
-            let size = Size::of(primitive, document);
+            let size = Size::of(primitive, document, options);
             vertices = vertices.saturating_add(size.vertices);
             indices_total = indices_total.saturating_add(size.indices_total);
             bytes = bytes.saturating_add(size.bytes());
@@ -44,7 +50,7 @@ struct Size {
 }
 
 impl Size {
-    fn of(primitive: Value<'_>, document: &Document<'_>) -> Size {
+    fn of(primitive: Value<'_>, document: &Document<'_>, options: &Options<'_>) -> Size {
         let count = |reference: Value<'_>| {
             let (_, accessor) = reference.resolve(document.accessors, "accessor").ok()?;
             let count = accessor.required("count").ok()?.uint().ok()?;
@@ -76,8 +82,21 @@ impl Size {
             ("JOINTS_0", 24),
             ("WEIGHTS_0", 16),
         ];
-        let vertex_bytes =
+        let mut vertex_bytes: u64 =
             sizes.iter().filter(|(name, _)| attribute(name).is_some()).map(|(_, size)| size).sum();
+        if options.vertex_colors && attribute("COLOR_0").is_some() {
+            vertex_bytes += 16;
+        }
+        if options.uv_sets {
+            let sets = primitive.get("attributes").into_iter().flat_map(Value::names);
+            let further = sets.filter(|name| name.starts_with("TEXCOORD_")).count().saturating_sub(2);
+            vertex_bytes += 8 * further as u64;
+        }
+        if options.morph_targets
+            && let Ok(targets) = primitive.list("targets")
+        {
+            vertex_bytes += targets.iter().map(|target| 12 * target.names().count() as u64).sum::<u64>();
+        }
         // Vertices that no triangle uses are not decoded.
         Size { vertices: vertices.min(indices_total), indices_total, vertex_bytes }
     }

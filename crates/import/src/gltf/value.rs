@@ -86,6 +86,15 @@ impl<'a> Value<'a> {
         members.iter().map(|(name, _)| name.as_ref())
     }
 
+    /// Returns the application-specific data of this object as JSON text; empty where there is none.
+    pub(super) fn extras(self) -> String {
+        match self.get("extras").map(Value::json) {
+            None => String::new(),
+            Some(Json::Object(members)) if members.is_empty() => String::new(),
+            Some(extras) => extras.to_text(),
+        }
+    }
+
     /// Returns an extension of this object.
     pub(super) fn extension(self, name: &str) -> Option<Value<'a>> {
         self.get("extensions")?.get(name)

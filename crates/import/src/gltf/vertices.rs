@@ -4,6 +4,7 @@
 //! Rejects attributes with another number of elements than the positions.
 
 use kiln_diagnostics::{Code, Diag};
+use kiln_ir::MorphTarget;
 
 use super::accessor::Accessor;
 use super::buffers::Buffers;
@@ -77,6 +78,32 @@ impl<'b, 'a> Vertices<'b, 'a> {
         let too_large = || reference.error(Code::GltfAccessor, "a joint index is larger than 65535");
         let narrow = |joint: u32| u16::try_from(joint).map_err(|_| too_large());
         joints.into_iter().map(|[a, b, c, d]| Ok([narrow(a)?, narrow(b)?, narrow(c)?, narrow(d)?])).collect()
+    }
+
+    /// Decodes vertex colours of three or four components, without alpha as opaque ones.
+    pub(super) fn colors(&self, name: &str) -> Result<Vec<[f32; 4]>, Diag> {
+        let Some(reference) = self.attributes.get(name) else { return Ok(Vec::new()) };
+        match Accessor::new(reference, self.accessors, self.buffers)?.components() {
+            3 => {
+                let colors = self.read::<3>(name)?.unwrap_or_default();
+                self.buffers.charge(colors.len().saturating_mul(size_of::<[f32; 4]>()), reference)?;
+                Ok(colors.into_iter().map(|[r, g, b]| [r, g, b, 1.0]).collect())
+            }
+            _ => Ok(self.read::<4>(name)?.unwrap_or_default()),
+        }
+    }
+
+    /// Decodes the displacements of a morph target, which are accessors also where the primitive is compressed.
+    pub(super) fn morph_target(&self, target: Value<'a>) -> Result<MorphTarget, Diag> {
+        let read = |name: &str| match target.get(name) {
+            Some(reference) => {
+                let accessor = Accessor::new(reference, self.accessors, self.buffers)?;
+                self.check_count(reference, &accessor)?;
+                accessor.floats::<3>(self.only.as_deref())
+            }
+            None => Ok(Vec::new()),
+        };
+        Ok(MorphTarget { positions: read("POSITION")?, normals: read("NORMAL")?, tangents: read("TANGENT")? })
     }
 
     fn check_count(&self, reference: Value<'a>, accessor: &Accessor<'_, 'a>) -> Result<(), Diag> {

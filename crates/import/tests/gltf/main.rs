@@ -12,5 +12,6 @@ mod motion;
 mod mutations;
 mod placement;
 mod primitives;
+mod scene_data;
 mod specular_glossiness;
 mod support;

@@ -66,9 +66,7 @@ fn imports_all_material_properties() {
         alpha_cutoff: 0.25,
         double_sided: true,
         textures: [2, 1, 0, 1, 0].map(|i| Some(ImageId(i))),
-        transmission_factor: 0.0,
-        transmission_texture: None,
-        unsupported: vec![],
+        ..Material::default()
     };
     assert_eq!(found, wanted);
     assert_eq!(material(json!({"alphaMode": "BLEND"})).alpha_mode, AlphaMode::Blend);

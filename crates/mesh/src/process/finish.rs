@@ -29,8 +29,8 @@ pub struct VertexStreams {
 }
 
 /// Position-only geometry for depth passes and shadow maps: the same triangles over fewer vertices, because
-/// vertices that differ only in normals, UVs and tangents are merged. Vertices with different bone influences
-/// are not.
+/// vertices that differ only in normals, UVs, colours and tangents are merged. Vertices with different bone
+/// influences, or different displacements of morph targets, are not.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ShadowGeometry {
@@ -73,9 +73,11 @@ impl WorkMesh<'_> {
         let shadow = options.shadow.then(|| self.shadow(&lods, options.optimize, unit));
         let (vertices, bounds) = timed.run(Stage::Pack, || pack(&mut self, unit));
         let has_tangents = self.packed.is_some() || self.tangents.is_some();
+        let extra = self.extra_attributes();
         MeshOutput {
             vertices,
             skin: self.skin.unwrap_or_default(),
+            extra,
             indices: self.indices.into_owned(),
             meshlets,
             lods,
@@ -171,6 +173,7 @@ impl WorkMesh<'_> {
         if self.skin.is_some() {
             keys.extend([Attribute::U4(&joints), Attribute::F4(&weights)]);
         }
+        keys.extend(self.extra.position_keys());
         let mut welded = weld::weld(self.triangles(), &keys);
         // Every vertex of an LOD is a vertex of the mesh.
         let mut renamed = vec![0; self.positions.len()];

@@ -36,6 +36,7 @@ impl Places {
         if mesh.skin.is_some() {
             keys.extend([Attribute::U4(&joints), Attribute::F4(&weights)]);
         }
+        keys.extend(mesh.extra.keys(false));
         let count = mesh.positions.len();
         let first = firsts(count, &keys);
         let mut ranges = vec![(0u32, 0u32); count];

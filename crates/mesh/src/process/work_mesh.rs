@@ -1,5 +1,6 @@
 //! The mesh between stages, up to its final order.
 
+use super::extra::Extra;
 use super::{MeshInput, MeshOptions, Note, TangentMode};
 use crate::skin::{self, Influences};
 use crate::transform::Transform;
@@ -57,6 +58,7 @@ pub(super) struct WorkMesh<'a> {
     /// The tangents in packed form, once no stage needs them unpacked.
     pub(super) packed: Option<Vec<[i16; 2]>>,
     pub(super) skin: Option<Vec<Influences>>,
+    pub(super) extra: Extra<'a>,
     /// True if the source had no normals, so that those of the faces were created.
     pub(super) flat_normals: bool,
     positive_zeros: bool,
@@ -64,11 +66,13 @@ pub(super) struct WorkMesh<'a> {
 
 impl<'a> WorkMesh<'a> {
     pub(super) fn new(
-        input: MeshInput<'a>,
+        mut input: MeshInput<'a>,
         options: &MeshOptions,
         notes: &mut Vec<Note>,
     ) -> Result<Self, Error> {
         check(&input)?;
+        let extra = Extra::take(&mut input);
+        extra.check(input.positions.len())?;
         let skin = (!input.skin.is_empty()).then(|| {
             let (mut all, changes) = skin::influences(input.skin, input.positions.len());
             notes.extend((changes.reduced > 0).then_some(Note::ReducedInfluences(changes.reduced)));
@@ -89,9 +93,13 @@ impl<'a> WorkMesh<'a> {
             tangents: input.tangents.filter(|_| options.normals && options.tangents != TangentMode::None),
             packed: None,
             skin,
+            extra,
             flat_normals: options.normals && !has_normals,
             positive_zeros: options.positive_zeros,
         };
+        if !options.normals || !has_normals {
+            mesh.extra.drop_normals();
+        }
         if !options.normals {
             return Ok(mesh);
         }
@@ -101,6 +109,7 @@ impl<'a> WorkMesh<'a> {
             }
             mesh.flatten();
         } else if !mesh.normals.iter().all(normals::is_unit) {
+            mesh.extra.normalize(&mesh.normals);
             let triangles = Triangles::trusted(&mesh.indices, mesh.positions.len());
             let made = normals::repair(triangles, &mesh.positions, mesh.normals.to_mut());
             notes.extend((made > 0).then_some(Note::RepairedNormals(made)));
@@ -129,6 +138,7 @@ impl<'a> WorkMesh<'a> {
         self.tangents = self.tangents.take().map(|tangents| picked(&tangents, sources, zeros).into());
         self.packed = self.packed.take().map(|packed| weld::gather(&packed, sources));
         self.skin = self.skin.take().map(|skin| weld::gather(&skin, sources));
+        self.extra.pick(sources, zeros);
     }
 
     /// Appends copies of the vertices in `added`; `tangents` are left alone if the caller has new ones.
@@ -156,6 +166,7 @@ impl<'a> WorkMesh<'a> {
         if let Some(skin) = &mut self.skin {
             skin.extend_from_slice(&weld::gather(skin, added));
         }
+        self.extra.append(added);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -193,6 +204,9 @@ impl<'a> WorkMesh<'a> {
                 welded = without;
             }
         }
+        if self.tangents.is_none() {
+            self.extra.drop_tangents();
+        }
         self.pick(&welded.sources);
         self.indices = welded.indices.into();
         if self.tangents.is_some() || self.normals.is_empty() || mode == TangentMode::None {
@@ -209,6 +223,7 @@ impl<'a> WorkMesh<'a> {
         if with_tangents {
             keys.extend(self.tangents.as_deref().map(Attribute::F4));
         }
+        keys.extend(self.extra.keys(with_tangents && self.tangents.is_some()));
         match &self.skin {
             None => weld::weld(self.triangles(), &keys),
             Some(skin) => {
@@ -239,9 +254,11 @@ impl<'a> WorkMesh<'a> {
             unit.shrink(near.to_mut());
         }
         let made = match (&self.skin, &self.uv1) {
-            (None, None) => tangents::make_welded(self.triangles(), &near, &self.normals, uvs),
-            // Vertices may differ in their bone influences or second UVs alone, which must not split
-            // tangents.
+            (None, None) if self.extra.is_empty() => {
+                tangents::make_welded(self.triangles(), &near, &self.normals, uvs)
+            }
+            // Vertices may differ in their bone influences, second UVs, colours or morph targets alone, which
+            // must not split tangents.
             _ => tangents::make(self.triangles(), &near, &self.normals, uvs),
         };
         drop(near);
@@ -251,6 +268,7 @@ impl<'a> WorkMesh<'a> {
     }
 
     pub(super) fn bake(&mut self, transform: &Transform) -> Result<(), Error> {
+        self.extra.bake(transform, &self.normals, self.tangents.as_deref());
         transform.positions(self.positions.to_mut());
         transform.normals(self.normals.to_mut());
         if let Some(tangents) = &mut self.tangents {
@@ -298,7 +316,11 @@ impl<'a> WorkMesh<'a> {
 }
 
 /// Returns the elements of `attribute` at `sources`.
-fn picked<const N: usize>(attribute: &[[f32; N]], sources: &[u32], positive_zeros: bool) -> Vec<[f32; N]> {
+pub(super) fn picked<const N: usize>(
+    attribute: &[[f32; N]],
+    sources: &[u32],
+    positive_zeros: bool,
+) -> Vec<[f32; N]> {
     match positive_zeros {
         true => weld::gather_floats(attribute, sources),
         false => weld::gather(attribute, sources),
@@ -334,7 +356,7 @@ fn check(input: &MeshInput<'_>) -> Result<(), Error> {
     finite("UVs", input.uvs.as_deref().unwrap_or_default())
 }
 
-fn finite<const N: usize>(attribute: &'static str, values: &[[f32; N]]) -> Result<(), Error> {
+pub(super) fn finite<const N: usize>(attribute: &'static str, values: &[[f32; N]]) -> Result<(), Error> {
     // NaN fails the comparison as well.
     match values.iter().position(|value| !value.iter().all(|x| x.abs() < 1e37)) {
         Some(vertex) => Err(Error::NotFinite { attribute, vertex }),

@@ -194,9 +194,9 @@ mod tests {
             nodes: vec![node(root, &[1]), node(joint, &[2]), node(between, &[3]), node(joint, &[])],
             roots: vec![NodeId(0)],
             skins: vec![Skin {
-                name: String::new(),
                 joints: vec![NodeId(3), NodeId(1)],
                 inverse_bind: vec![Matrix::IDENTITY.to_columns(); 2],
+                ..Skin::default()
             }],
             ..Scene::default()
         };
