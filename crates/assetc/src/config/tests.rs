@@ -304,8 +304,11 @@ fn documentation_examples_parse_without_warnings() {
     let ship = examples.iter().find(|example| example.contains("ship:")).unwrap();
     let config = parse(ship);
     let resolver = config.resolver(config.select_preset(Some("ship")).unwrap());
-    assert_eq!(resolver.resolve("hero/face.png").settings.texture.quality, Quality::High);
-    assert_eq!(resolver.resolve("a.png").settings.texture.quality, Quality::Default);
+    assert_eq!(
+        resolver.resolve("hero/face.png").settings.texture.quality,
+        QualitySetting::Effort(Quality::High)
+    );
+    assert_eq!(resolver.resolve("a.png").settings.texture.quality, QualitySetting::Effort(Quality::Default));
 }
 
 proptest::proptest! {

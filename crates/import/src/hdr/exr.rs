@@ -11,7 +11,6 @@ use crate::image::{admit, corrupt, decoder_message, truncated, unsupported};
 use exr::block::UncompressedBlock;
 use exr::block::reader::ChunksReader;
 use exr::error::Error;
-use exr::math::Vec2;
 use exr::meta::attribute::{SampleType, Text};
 use exr::meta::header::Header;
 use kiln_diagnostics::{Diag, Limits};
@@ -123,6 +122,7 @@ fn diagnose(error: Error) -> Diag {
 mod tests {
     use super::*;
     use exr::image::{Image, SpecificChannels};
+    use exr::math::Vec2;
     use exr::prelude::WritableImage;
     use kiln_diagnostics::Code;
 
