@@ -11,8 +11,8 @@ mod types;
 
 use crate::state::pages::Damage;
 use crate::state::{
-    ChildRec, EntryRec, FolderRec, GuidRec, IN_META, NONE, NameRec, RefRec, SUB, Section, State, StateError,
-    SubRec, TargetRec, UseRec, child, name_hash,
+    ChildRec, EntryRec, FLAG_BITS, FolderRec, GuidRec, IN_META, NONE, NameRec, RefRec, SUB, Section, State,
+    StateError, SubRec, TargetRec, UseRec, child, name_hash,
 };
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -511,7 +511,11 @@ fn reference(rec: &RefRec, guid: u128) -> Reference {
 
 pub(crate) fn hint_of(state: &State, rec: &EntryRec) -> std::result::Result<String, Damage> {
     let folder: FolderRec = state.record(Section::Folders, rec.folder)?;
-    let child: ChildRec = state.record(Section::Children, folder.first_child.saturating_add(rec.child))?;
     let path = state.string(folder.path_at, folder.path_len)?;
-    Ok(format!("{path}/{}", state.string(child.name_at, child.name_len.into())?))
+    let name = state.string(rec.file_at, rec.flags >> FLAG_BITS)?;
+    let mut hint = String::with_capacity(path.len() + 1 + name.len());
+    hint.push_str(path);
+    hint.push('/');
+    hint.push_str(name);
+    Ok(hint)
 }

@@ -303,6 +303,9 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
+/// An item of a list of maps: its indentation, its name and the value of another key.
+type ListItem<'a> = (usize, Option<Cow<'a, str>>, &'a [u8]);
+
 struct Parser<'a> {
     lines: Lines<'a>,
     seen_guid: Option<u128>,
@@ -526,8 +529,8 @@ impl<'a> Parser<'a> {
 
     /// Parses a list of maps: the `name` of each and the value of `key`, at its own indentation and no deeper.
     fn list(&mut self, indent: usize, key: &str, mut put: impl FnMut(Cow<'a, str>, &'a [u8])) {
-        let mut item: Option<(usize, Option<Cow<'a, str>>, &'a [u8])> = None;
-        let mut put = |item: Option<(usize, Option<Cow<'a, str>>, &'a [u8])>| {
+        let mut item: Option<ListItem<'a>> = None;
+        let mut put = |item: Option<ListItem<'a>>| {
             if let Some((_, Some(name), id)) = item {
                 put(name, id);
             }

@@ -112,10 +112,11 @@ records! {
     FolderRec [32] { path_at: u32, path_len: u32, stamp: u64, first_child: u32, first_entry: u32, }
     /// A name in a folder, sorted by name.
     ChildRec [32] { name_at: u32, name_len: u16, flags: u16, meta_stamp: u64, asset_stamp: u64, entry: u32, }
-    /// An asset, in the order of paths.
+    /// An asset, in the order of paths. `flags` has the length of the file name in its upper half, so that a path is known
+    /// without the record of the child.
     EntryRec [64] {
         guid: u128, main: i64, script: u32, class: u32, folder: u32, child: u32,
-        name_at: u32, name_len: u32, first_sub: u32, first_ref: u32, flags: u32, reserved: u32,
+        name_at: u32, name_len: u32, first_sub: u32, first_ref: u32, flags: u32, file_at: u32,
     }
     /// The GUID of an asset, sorted.
     GuidRec [20] { guid: u128, entry: u32, }
@@ -164,6 +165,9 @@ pub(crate) const MAY_BE_ROOT: u32 = 1 << 31;
 pub(crate) const NAME_END: u8 = 0xFF;
 /// The number of names between two records of [`Section::LowerNameBlocks`].
 pub(crate) const NAMES_PER_BLOCK: usize = 64;
+
+/// The number of bits of [`EntryRec::flags`] below the length of the file name.
+pub(crate) const FLAG_BITS: u32 = 16;
 
 /// The bits of [`EntryRec::flags`].
 pub(crate) mod flags {

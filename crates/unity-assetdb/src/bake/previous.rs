@@ -10,7 +10,8 @@ use super::scan::Names;
 use crate::documents::Ref;
 use crate::state::pages::Damage;
 use crate::state::{
-    ChildRec, DiagRec, EntryRec, FolderRec, Record, RefRec, ScriptRec, Section, State, SubRec, TargetRec,
+    ChildRec, DiagRec, EntryRec, FLAG_BITS, FolderRec, Record, RefRec, ScriptRec, Section, State, SubRec,
+    TargetRec,
 };
 use kiln_engine::{Code, Diag};
 use std::collections::HashMap;
@@ -178,7 +179,7 @@ impl<'a> Previous<'a> {
             child: rec.child,
             subs_end: folder.subs.len() as u32,
             refs_end: folder.refs.len() as u32,
-            flags: rec.flags,
+            flags: rec.flags & ((1 << FLAG_BITS) - 1),
         });
         Ok(())
     }

@@ -7,8 +7,8 @@ use crate::bake::folder::{Asset, Child, Type, stem};
 use crate::bake::name::Renamed;
 use crate::state::write::Writer;
 use crate::state::{
-    ChildRec, DiagRec, EntryRec, FolderRec, GuidRec, Header, NONE, NameRec, RefRec, SUB, ScriptRec, Section,
-    SubRec, TargetRec, UseRec, mtime_ns, name_hash,
+    ChildRec, DiagRec, EntryRec, FLAG_BITS, FolderRec, GuidRec, Header, NONE, NameRec, RefRec, SUB,
+    ScriptRec, Section, SubRec, TargetRec, UseRec, mtime_ns, name_hash,
 };
 use kiln_engine::Real;
 use kiln_engine::temporary::TemporaryFile;
@@ -17,7 +17,7 @@ use rayon::slice::ParallelSliceMut;
 use std::io::{self, Write};
 
 /// The number of rows of the database that are encoded in one batch.
-const ROWS: usize = 4 << 10;
+const ROWS: usize = 16 << 10;
 
 /// A database under its temporary name.
 pub(crate) struct Written {
@@ -226,8 +226,9 @@ impl Linked {
                 name_len: name.1,
                 first_sub,
                 first_ref,
-                flags: asset.flags,
-                reserved: 0,
+                flags: asset.flags
+                    | u32::from(u16::try_from(file_name.len()).unwrap_or(u16::MAX)) << FLAG_BITS,
+                file_at: strings + child.name.at,
             })?;
             first_sub += folder.subs_of(place.asset as usize).len() as u32;
             first_ref += folder.refs_of(place.asset as usize).len() as u32;
