@@ -126,7 +126,7 @@ mod tests {
             let number = (self.0 >> 32) as u32;
             match number % 8 {
                 0..=4 => (number >> 8) % 9,
-                5 => MAY_BE_ROOT | (number >> 8) % 9,
+                5 => MAY_BE_ROOT | ((number >> 8) % 9),
                 6 => u32::MAX - (number >> 8) % 3,
                 _ => number,
             }
