@@ -104,7 +104,7 @@ pub struct BuildReport {
     pub refs: Option<usize>,
     /// The pack, if one was requested and no source failed.
     pub packed: Option<Packed>,
-    /// What a brief report does not list.
+    /// The numbers of what a brief report does not list.
     pub(crate) unlisted: Unlisted,
 }
 

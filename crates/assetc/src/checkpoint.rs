@@ -55,10 +55,11 @@ pub(crate) fn write(
     journal: &mut Journal,
 ) {
     let is_idle = report.is_ok() && report.fresh() == report.total() && !journal.is_changed();
-    if is_applicable(request) && is_idle {
-        if let Some(content) = encode(request, walked, used_tools, report, journal) {
-            let _ = journal.write_checkpoint(&content);
-        }
+    if is_applicable(request)
+        && is_idle
+        && let Some(content) = encode(request, walked, used_tools, report, journal)
+    {
+        let _ = journal.write_checkpoint(&content);
     }
 }
 

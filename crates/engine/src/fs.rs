@@ -258,7 +258,7 @@ pub trait Log: Send {
     ///
     /// # Errors
     /// If the metadata cannot be read.
-    fn len(&mut self) -> io::Result<u64>;
+    fn byte_len(&mut self) -> io::Result<u64>;
     /// Reads `len` bytes at an offset.
     ///
     /// # Errors

@@ -177,7 +177,7 @@ impl Checkpoint {
     /// # Errors
     /// If the log cannot be read.
     pub fn read(log: &mut dyn Log) -> io::Result<Option<Checkpoint>> {
-        let len = log.len()?;
+        let len = log.byte_len()?;
         if len < (HEADER + TRAILER) as u64 || !has_header(&log.read_at(0, HEADER as u64)?) {
             return Ok(None);
         }
@@ -230,7 +230,7 @@ impl Journal {
     /// # Errors
     /// If the log cannot be read or truncated.
     pub fn load(mut log: Box<dyn Log>) -> io::Result<Journal> {
-        let len = log.len()?;
+        let len = log.byte_len()?;
         let bytes = log.read_at(0, len)?;
         let is_journal = has_header(&bytes);
         let records = Records::parse(bytes);

@@ -232,7 +232,7 @@ impl Log for MemLog {
         self.name.to_string()
     }
 
-    fn len(&mut self) -> io::Result<u64> {
+    fn byte_len(&mut self) -> io::Result<u64> {
         Ok(self.mem.get(self.name.as_str()).ok_or_else(missing)?.len() as u64)
     }
 

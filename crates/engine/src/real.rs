@@ -288,7 +288,7 @@ impl Log for RealLog {
         self.path.display().to_string()
     }
 
-    fn len(&mut self) -> io::Result<u64> {
+    fn byte_len(&mut self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }
 
@@ -373,7 +373,7 @@ mod tests {
 
             let owner = scope.spawn(|| {
                 let mut log = real.open_log(&name, &waits.clone()).unwrap();
-                let len = log.len().unwrap();
+                let len = log.byte_len().unwrap();
                 log.read_at(0, len).unwrap()
             });
             waiting.recv().unwrap();

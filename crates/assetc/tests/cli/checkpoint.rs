@@ -38,7 +38,7 @@ fn damage_records(p: &Project) {
 /// Returns the line of the summary without its time.
 fn summary(stdout: &str) -> String {
     let line = stdout.lines().next().unwrap_or_default();
-    let (before, after) = line.split_once(" (").unwrap_or((line, ""));
+    let (before, after) = line.rsplit_once(" (").unwrap_or((line, ""));
     format!("{before}{}", after.split_once(')').map_or("", |(_, rest)| rest))
 }
 
