@@ -39,8 +39,8 @@ fn random_cut(hierarchy: &ClusterHierarchy, random: &mut Random) -> Vec<bool> {
     let mut clusters = hierarchy.clusters.iter();
     for group in &hierarchy.groups {
         let own = clusters.by_ref().take(group.cluster_count as usize);
-        let can = own.fold(true, |can, c| can && c.refined.is_none_or(|refined| replaced[refined as usize]));
-        replaced.push(can && group.error < ROOT_ERROR && random.below(100) < share);
+        let blocked = own.filter(|c| c.refined.is_some_and(|refined| !replaced[refined as usize])).count();
+        replaced.push(blocked == 0 && group.error < ROOT_ERROR && random.below(100) < share);
     }
     replaced
 }

@@ -54,6 +54,12 @@ const NEW_SEEDS: usize = 4;
 /// The distance in cluster radii beyond which a jump is far.
 const FAR: f32 = 4.0;
 
+/// The number of candidates of a cluster from which on a vertex adds at most [`CROWDED_ADDS`] more. A cluster takes at
+/// most 124 of them, and one with the pole of a fine sphere has about 1,100; only in a mesh where many high-valence
+/// vertices meet are there thousands, and ranking them would be most of the time.
+const CROWDED: usize = 1536;
+const CROWDED_ADDS: u32 = 32;
+
 /// Marks a vertex of the current cluster.
 const USED: u32 = 1 << 31;
 
@@ -70,7 +76,7 @@ struct Builder<'a> {
     candidates: Candidates,
     cluster: Cluster,
     /// Neighbours of finished clusters, with their centroids.
-    seeds: Vec<(u32, Vec3)>,
+    seeds: Vec<Seed>,
     /// The start point of the clustering: the minimum corner of the bounding box.
     corner: Vec3,
     expected_radius: f32,
@@ -82,6 +88,12 @@ struct Builder<'a> {
     #[cfg(test)]
     ranked: usize,
 }
+
+/// A triangle to start a cluster with, and its centroid.
+type Seed = (u32, Vec3);
+
+/// The number of free neighbours of a seed, and its distance from the start point.
+type SeedKey = (u32, f32);
 
 /// The current cluster.
 #[derive(Default)]
@@ -192,7 +204,7 @@ impl<'a> Builder<'a> {
         let started = self.cluster.vertices.len() * 4 >= self.limits.vertices;
 
         self.seeds.retain(|&(seed, _)| self.place[seed as usize] != DONE);
-        let apart = |&(_, seed): &(u32, Vec3)| square_distance(centre, seed);
+        let apart = |&(_, seed): &Seed| square_distance(centre, seed);
         let seed = self.seeds.iter().min_by(|a, b| apart(a).total_cmp(&apart(b)));
         let triangle = match seed {
             Some(seed) if rare || apart(seed) <= far => seed.0,
@@ -284,6 +296,8 @@ impl<'a> Builder<'a> {
             if !joined && live > 2 {
                 continue;
             }
+            let is_crowded = self.candidates.triangle.len() >= CROWDED;
+            let live = if is_crowded { live.min(CROWDED_ADDS) } else { live };
             #[cfg(test)]
             {
                 self.ranked += live as usize;
@@ -308,15 +322,15 @@ impl<'a> Builder<'a> {
     fn close(&mut self) -> Option<u32> {
         self.ends.push(self.order.len() as u32);
         // The one with the fewest free neighbours, then the nearest to the start point.
-        let key = |&(triangle, centre): &(u32, Vec3)| {
+        let key = |&(triangle, centre): &Seed| {
             let live: u32 =
                 self.triangles[triangle as usize].iter().map(|&v| self.live[v as usize] & !USED).sum();
             (live, square_distance(centre, self.corner))
         };
-        let order = |a: &(u32, f32), b: &(u32, f32)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
+        let order = |a: &SeedKey, b: &SeedKey| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
         self.seeds.retain(|&(seed, _)| self.place[seed as usize] != DONE);
         self.seeds.truncate(MAX_SEEDS - NEW_SEEDS);
-        let mut new: [Option<((u32, f32), (u32, Vec3))>; NEW_SEEDS] = [None; NEW_SEEDS];
+        let mut new: [Option<(SeedKey, Seed)>; NEW_SEEDS] = [None; NEW_SEEDS];
         let candidates = self.candidates.triangle.iter().zip(&self.candidates.facet);
         for candidate in candidates.map(|(&triangle, facet)| (triangle, facet.centre)) {
             let mut entry = Some((key(&candidate), candidate));
