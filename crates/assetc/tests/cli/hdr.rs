@@ -151,7 +151,9 @@ fn environment_in_bc6h_is_an_eighth_of_rgba16f_at_every_mip_level() {
                     }
                 }
                 let rms = (squares / count).sqrt();
-                assert!(rms < 0.03, "{path} level {level}: {rms}");
+                // The last level of the environment is one block for a whole face.
+                let most = if side == 4 { 0.06 } else { 0.03 };
+                assert!(rms < most, "{path} level {level}: {rms}");
             }
         }
     }

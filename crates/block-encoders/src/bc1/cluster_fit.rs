@@ -15,13 +15,24 @@ pub(super) fn ends(texels: &Opaque, axis: [f32; 3], colours: usize) -> [Colour56
     let mut best = Best { error: f32::MAX, ends: [[0; 3]; 2] };
     for first in 0..=n {
         for second in first..=n {
+            let [i, j] = [first, second].map(|at| at as f32);
             if colours == 3 {
                 // The middle cluster is half of each endpoint.
-                best.offer(&sums, n, [(first, 1.0), (second, 0.5), (n, 0.0)]);
+                let form = [(3.0 * i + j) / 4.0, (j - i) / 4.0, n as f32 - (3.0 * j + i) / 4.0];
+                let sum = std::array::from_fn(|c| (sums[first][c] + sums[second][c]) / 2.0);
+                best.offer(form, sum, &sums[n]);
                 continue;
             }
             for third in second..=n {
-                best.offer(&sums, n, [(first, 1.0), (second, 2.0 / 3.0), (third, 1.0 / 3.0)]);
+                // Weights of 1, 2/3, 1/3 and 0 of the first endpoint: the sums of the prefixes add up.
+                let k = third as f32;
+                let form = [
+                    (5.0 * i + 3.0 * j + k) / 9.0,
+                    (k - i) * (2.0 / 9.0),
+                    n as f32 - (5.0 * k + 3.0 * j + i) / 9.0,
+                ];
+                let sum = std::array::from_fn(|c| (sums[first][c] + sums[second][c] + sums[third][c]) / 3.0);
+                best.offer(form, sum, &sums[n]);
             }
         }
     }
@@ -50,37 +61,24 @@ struct Best {
 }
 
 impl Best {
-    /// Solves for the endpoints of a division: the end of each cluster but the last, with its weight of the first
-    /// endpoint. Texels after the clusters have weight zero.
+    /// Solves for the endpoints of a division: the sums of the squares and products of the weights of both endpoints,
+    /// the sums of the colours times the weight of the first endpoint, and the sums of the colours.
     #[inline]
-    fn offer(&mut self, sums: &Sums, n: usize, clusters: [(usize, f32); 3]) {
-        let (mut aa, mut ab, mut bb) = (0.0f32, 0.0f32, 0.0f32);
-        let mut ax = [0.0f32; 3];
-        let mut start = 0;
-        for (end, a) in clusters {
-            let (count, b) = ((end - start) as f32, 1.0 - a);
-            (aa, ab, bb) = (aa + a * a * count, ab + a * b * count, bb + b * b * count);
-            for c in 0..3 {
-                ax[c] += a * (sums[end][c] - sums[start][c]);
-            }
-            start = end;
-        }
-        bb += (n - start) as f32;
+    fn offer(&mut self, [aa, ab, bb]: [f32; 3], ax: [f32; 3], all: &[f32; 3]) {
         let determinant = aa * bb - ab * ab;
-        if determinant < 1e-4 {
+        if determinant < 1e-3 {
             return;
         }
         let scale = 1.0 / determinant;
         let mut error = 0.0;
         let mut ends = [[0; 3]; 2];
         for c in 0..3 {
-            let bx = sums[n][c] - ax[c];
+            let bx = all[c] - ax[c];
             let (step, top) = (255.0 / TOP[c] as f32, TOP[c] as f32);
-            let round = |value: f32| (value / step + 0.5).clamp(0.0, top).floor();
-            let (x, y) = (round((ax[c] * bb - bx * ab) * scale), round((bx * aa - ax[c] * ab) * scale));
-            ends[0][c] = x as i32;
-            ends[1][c] = y as i32;
-            let (x, y) = (x * step, y * step);
+            let round = |value: f32| (value * (top / 255.0) + 0.5).clamp(0.0, top) as i32;
+            ends[0][c] = round((ax[c] * bb - bx * ab) * scale);
+            ends[1][c] = round((bx * aa - ax[c] * ab) * scale);
+            let (x, y) = (ends[0][c] as f32 * step, ends[1][c] as f32 * step);
             error += aa * x * x + bb * y * y + 2.0 * (ab * x * y - ax[c] * x - bx * y);
         }
         if error < self.error {
