@@ -2,7 +2,9 @@
 // with glTF-Transform, and compares triangles and poses with the source. With --rivals, also sizes, CPU time and errors
 // beside gltfpack and glTF-Transform.
 //
-//   cd bench/gltf && npm install && node run.mjs ../../target/release/assetc DIR [--rivals] [-- FLAGS of assetc convert]
+//   cd bench/gltf && npm install && node run.mjs ../../target/release/assetc DIR [--rivals] [--keep-textures] [-- FLAGS of assetc convert]
+//
+// --keep-textures leaves out the variant with KTX2 textures, whose encoding takes most of the time.
 
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -70,7 +72,7 @@ async function difference(source, result, tolerance) {
 function sources(folder) {
   return fs.readdirSync(folder, { withFileTypes: true }).flatMap(entry => {
     const full = path.join(folder, entry.name);
-    if (entry.isDirectory()) return sources(full);
+    if (fs.statSync(full).isDirectory()) return sources(full);
     return /\.(gltf|glb)$/.test(entry.name) ? [full] : [];
   }).sort();
 }
@@ -97,6 +99,7 @@ const variants = [
 // A joint weight is rounded to 1/255 at most, which moves a skinned vertex by a part of the distance of its joints.
 const tolerance = { default: 0.004, keep: 0.004, plain: 0.004, exact: 1e-5, lods: 0.004 };
 
+if (flags.includes('--keep-textures')) variants.shift();
 let [checked, failed] = [0, 0];
 const rows = [];
 for (const source of sources(directory)) {
@@ -139,7 +142,7 @@ for (const source of sources(directory)) {
 }
 fs.rmSync(temporary, { recursive: true });
 
-const columns = rivals ? ['keep', 'gltfpack', 'transform'] : ['default', 'keep', 'exact'];
+const columns = rivals ? ['keep', 'gltfpack', 'transform'] : ['default', 'keep', 'exact'].filter(column => variants.some(([name]) => name === column));
 const cell = value => value ? `${value.size} B, ${value.cpu?.toFixed(2)} s, ${value.worst?.toExponential(1)}${value.lost ? `, ${value.lost} lost` : ''}` : 'failed';
 console.log(`| model | source | ${columns.join(' | ')} |\n|---|---:|${columns.map(() => '---:').join('|')}|`);
 for (const row of rows) console.log(`| ${row.name} | ${row.source} B | ${columns.map(column => cell(row[column])).join(' | ')} |`);

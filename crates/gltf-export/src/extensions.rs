@@ -7,7 +7,7 @@ use kiln_diagnostics::{Code, Diag};
 
 use crate::tree::{self, Json};
 
-/// Extensions that are decoded while the source is read. Their place in the result is decided anew.
+/// Extensions that are decoded while the source is read. The result has them where it needs them.
 const REPLACED: [&str; 4] = [
     "EXT_meshopt_compression",
     "KHR_draco_mesh_compression",

@@ -287,7 +287,7 @@ fn convert_writes_optimised_gltf() {
 #[test]
 fn gltf_outputs_of_a_build_are_checked_packed_and_incremental() {
     let p = Project::new();
-    let yml = "pack: true\ndefault: {rules: [{match: \"web/**\", mesh: {format: gltf}}]}\n";
+    let yml = "pack: true\ndefault: {rules: [{match: \"web/*\", mesh: {format: gltf}}]}\n";
     p.write("assetc.yml", yml).write("assets/web/chair.glb", textured().glb());
     p.write("assets/game/chair.glb", textured().glb());
     p.run(&[]).expect(0);
