@@ -182,6 +182,7 @@ fn rotations(data: &AccessorData) -> Elements {
 mod tests {
     use super::*;
     use crate::attribute::tests::floats;
+    use std::f32::consts::FRAC_1_SQRT_2;
 
     fn reduced(
         times: &[f32],
@@ -216,13 +217,13 @@ mod tests {
         // The sign of the last component decides the direction.
         let half = [0.0, 0.0, 0.0, -1.0, 1.0, 0.0, 0.0, 4.5e-11];
         assert!(has_half_turns(&floats("VEC4", 4, &half)));
-        let quarter = [0.0, 0.0, 0.0, 1.0, 0.70710678, 0.0, 0.0, 0.70710678];
+        let quarter = [0.0, 0.0, 0.0, 1.0, FRAC_1_SQRT_2, 0.0, 0.0, FRAC_1_SQRT_2];
         assert!(!has_half_turns(&floats("VEC4", 4, &quarter)));
     }
 
     #[test]
     fn rotations_are_within_the_stated_error() {
-        let values = [0.0, 0.70710678, 0.0, 0.70710678, -0.5, 0.5, 0.5, -0.5];
+        let values = [0.0, FRAC_1_SQRT_2, 0.0, FRAC_1_SQRT_2, -0.5, 0.5, 0.5, -0.5];
         let encoded = rotations(&floats("VEC4", 4, &values));
         let (shorts, _) = encoded.bytes.as_chunks::<2>();
         for (found, wanted) in shorts.iter().zip(values) {

@@ -46,10 +46,8 @@ impl Extent {
                 continue;
             };
             for position in positions {
-                for axis in 0..3 {
-                    extent.least[axis] = extent.least[axis].min(position[axis]);
-                    extent.most[axis] = extent.most[axis].max(position[axis]);
-                }
+                extent.least = std::array::from_fn(|axis| extent.least[axis].min(position[axis]));
+                extent.most = std::array::from_fn(|axis| extent.most[axis].max(position[axis]));
             }
             extent.displacement = extent.displacement.max(primitive.largest_displacement());
         }
