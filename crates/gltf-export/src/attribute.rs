@@ -3,7 +3,7 @@
 //! | attribute | format | largest error |
 //! |---|---|---|
 //! | `POSITION` | 16-bit grid over the bounding cube | half a step of the grid: extent / 131070 |
-//! | `NORMAL`, `TANGENT` | 8-bit normalized, octahedral with compression | 0.6 degrees |
+//! | `NORMAL`, `TANGENT` | 8-bit normalized, octahedral with compression | 1.2 degrees |
 //! | `TEXCOORD_n` from 0 to 1, or from -1 to 1 | 16-bit normalized | 1 / 131070, or 1 / 65534 |
 //! | `COLOR_n` from 0 to 1 | 8-bit normalized if exact, else 16-bit | 1 / 131070 |
 //! | `WEIGHTS_n` | 8-bit normalized, of sum 1 | 1 / 255 |
@@ -469,7 +469,7 @@ pub(crate) mod tests {
         for (found, wanted) in quads.iter().zip(values.chunks_exact(3)) {
             check([found[0], found[1], found[2]].map(f32::from), wanted);
         }
-        assert!(worst < 0.6, "{worst}");
+        assert!(worst < 1.2, "{worst}");
     }
 
     #[test]

@@ -6,10 +6,10 @@
 
 use super::source_roles::SourceRoles;
 use super::values::{
-    AlphaCutoff, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth, DistanceField, GltfCompress, GltfTextures, GpuTarget,
-    IncludeDirs, Index, Lambda, LodCount, LutDepth, MeshFormat, Mips, Optimize, Pixels, Precompressed, Quality,
-    QualitySetting, RelativeError, Standalone, Suffixes, Supercompress, Tangents, Target, TexelFormat,
-    TextureKind, Value, Variants, Wrap,
+    AlphaCutoff, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth, DistanceField,
+    GltfCompress, GltfTextures, GpuTarget, IncludeDirs, Index, Lambda, LodCount, LutDepth, MeshFormat, Mips,
+    Optimize, Pixels, Precompressed, Quality, QualitySetting, RelativeError, Standalone, Suffixes,
+    Supercompress, Tangents, Target, TexelFormat, TextureKind, Value, Variants, Wrap,
 };
 use kiln_config::yaml::Scalar;
 use kiln_engine::Json;
