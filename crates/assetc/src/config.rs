@@ -38,10 +38,10 @@ pub use source_globs::SourceSelection;
 pub use source_roles::SourceRoles;
 pub(crate) use values::is_variant_name;
 pub use values::{
-    AlphaCutoff, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth, DistanceField, GpuTarget,
-    IncludeDirs, Index, Lambda, LodCount, LutDepth, Mips, Optimize, Pixels, Precompressed, Quality,
-    QualitySetting, RelativeError, Standalone, Suffixes, Supercompress, Tangents, Target, TexelFormat,
-    TextureKind, Variant, Variants, Wrap,
+    AlphaCutoff, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth, DistanceField,
+    GltfCompress, GltfTextures, GpuTarget, IncludeDirs, Index, Lambda, LodCount, LutDepth, MeshFormat, Mips,
+    Optimize, Pixels, Precompressed, Quality, QualitySetting, RelativeError, Standalone, Suffixes,
+    Supercompress, Tangents, Target, TexelFormat, TextureKind, Variant, Variants, Wrap,
 };
 
 use kiln_config::nodes::Text;

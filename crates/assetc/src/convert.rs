@@ -43,6 +43,31 @@ pub struct ConvertedFile {
     pub bytes: Vec<u8>,
 }
 
+impl Converted {
+    /// Returns a `.glb` as a `.gltf` of this file name and the `.bin` of its buffer; other files are unchanged.
+    ///
+    /// # Errors
+    ///
+    /// `usage` if the name is not portable.
+    pub fn split_gltf(mut self, name: &str) -> Result<Converted, Diag> {
+        let Some(at) = self.files.iter().position(|file| file.path.as_str().ends_with(".glb")) else {
+            return Ok(self);
+        };
+        let path = |name: String| {
+            RelPath::new(name)
+                .map_err(|bad| Diag::new(Code::Usage, format!("the output is not a file name: {bad}")))
+        };
+        let buffer_name = format!("{}.bin", name.rsplit_once('.').map_or(name, |(stem, _)| stem));
+        let glb = self.files.remove(at).bytes;
+        let (text, buffer) = kiln_gltf_export::split(glb, &buffer_name)?;
+        self.files.insert(at, ConvertedFile { path: path(name.to_owned())?, bytes: text });
+        if let Some(bytes) = buffer {
+            self.files.insert(at + 1, ConvertedFile { path: path(buffer_name)?, bytes });
+        }
+        Ok(self)
+    }
+}
+
 impl<'a> Convert<'a> {
     /// Prepares a conversion with the settings of a configuration, such as [`Config::built_in`] with changes by
     /// [`Config::set`]. Its directories, presets and cache are not used.

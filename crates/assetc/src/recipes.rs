@@ -4,6 +4,7 @@ mod array;
 mod cubemap;
 mod embed;
 mod font;
+mod gltf;
 mod hdr;
 mod lut;
 pub(crate) mod material;
@@ -23,6 +24,7 @@ use array::Array;
 use cubemap::Cubemap;
 use embed::Embed;
 use font::Font;
+use gltf::GltfModel;
 use hdr::{Environment, HdrTexture};
 use kiln_engine::{Code, Diag, Entry};
 use kiln_texture::Mode;
@@ -52,6 +54,7 @@ pub(crate) static RECIPES: &[&dyn Recipe] = &[
     &Texture(Mode::Color),
     &PackedTexture,
     &Precompressed,
+    &GltfModel,
     &Embed,
 ];
 

@@ -237,6 +237,8 @@ codes! {
         GltfAnimatedMatrix = "gltf-animated-matrix", Warning, "An animation moves a node that has a `matrix`; export its transform as translation, rotation and scale.";
         GltfDataIgnored = "gltf-data-ignored", Warning, "The file contains data that the output formats do not support; the message lists it, once for the model. See [glTF support](gltf.md).";
         GltfExtensionUnknown = "gltf-extension-unknown", Warning, "The file uses unknown extensions that it does not require; no action is needed if the model looks right.";
+        GltfExtensionDropped = "gltf-extension-dropped", Warning, "A glTF output cannot keep an extension that refers to accessors or buffer views of the source; no action is needed if nothing reads the extension.";
+        GltfTextureKept = "gltf-texture-kept", Warning, "An image of a glTF output is not converted to KTX2 and stays as it is, because `KHR_texture_basisu` requires a width and height that are multiples of 4, or the image has an unsupported format; resize the image, or set `mesh.gltf_textures` to `keep`.";
         GltfSecondSkin = "gltf-second-skin", Warning, "Only the first skin of a model is kept: meshes of other skins stay in their bind pose, and skins that no drawn mesh uses are not exported. Merge the skins, or export them as separate models.";
         Mesh = "mesh", Error, "The geometry cannot be processed or written; the message has the reason.";
         MeshTooLarge = "mesh-too-large", Error, "Instances multiply the model beyond the limits of the file format; use fewer instances, or instance in the engine.";

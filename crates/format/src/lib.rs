@@ -58,6 +58,7 @@ pub mod refs;
 mod table;
 
 pub mod assetdb;
+pub mod glb;
 pub mod hanim;
 pub mod hfont;
 pub mod hman;
@@ -78,6 +79,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &hfont::HFont,
     &ktx2::Ktx2,
     &spv::Spv,
+    &glb::Glb,
     &hpack::HPack,
 ];
 

@@ -26,6 +26,7 @@ mod meshopt;
 mod morph;
 mod nodes;
 mod size;
+mod source_document;
 mod specular_glossiness;
 pub mod support;
 mod uri;
@@ -43,6 +44,8 @@ use buffers::Buffers;
 use document::Document;
 use geometry::{Geometry, Notes};
 use images::Images;
+pub use json::Json;
+pub use source_document::{AccessorData, DracoPrimitive, SourceDocument, with_document};
 
 /// Imports the default scene of a file, with the images of the materials that it draws.
 ///

@@ -9,6 +9,7 @@ pub mod meshlets;
 mod normals;
 pub mod octahedral;
 mod order;
+pub mod packed;
 mod partition;
 mod process;
 mod simplify;

@@ -24,6 +24,8 @@ pub(crate) enum Attribute<'a> {
     F4(&'a [[f32; 4]]),
     /// Four small integers, such as joint indices.
     U4(&'a [[u16; 4]]),
+    /// This many words of any content, compared bit for bit.
+    Words(&'a [u32], usize),
 }
 
 /// A mesh after welding.
@@ -124,6 +126,7 @@ impl Attribute<'_> {
             Self::F3(a) => a.len(),
             Self::F4(a) => a.len(),
             Self::U4(a) => a.len(),
+            Self::Words(a, stride) => a.len() / (*stride).max(1),
         }
     }
 }
@@ -160,6 +163,9 @@ fn hash(attributes: &[Attribute<'_>], vertex: usize) -> u64 {
                 let word = a[vertex].iter().fold(0, |word, &x| word << 16 | u64::from(x));
                 state = fold(state, word);
             }
+            Attribute::Words(a, stride) => {
+                state = a[vertex * stride..][..*stride].iter().fold(state, |state, &w| fold(state, w.into()));
+            }
         }
     }
     state
@@ -175,6 +181,7 @@ fn equal(attributes: &[Attribute<'_>], a: usize, b: usize) -> bool {
         Attribute::F3(v) => floats(v[a], v[b]),
         Attribute::F4(v) => floats(v[a], v[b]),
         Attribute::U4(v) => v[a] == v[b],
+        Attribute::Words(v, stride) => v[a * stride..][..*stride] == v[b * stride..][..*stride],
     })
 }
 

@@ -123,6 +123,8 @@ pub struct Settings {
     /// Keeps 16 bits per channel, as R16, RG16 or RGBA16 for greyscale, normal maps and linear colour, if `compress` is
     /// false. Colour is always stored with 8 bits: no 16-bit format has the sRGB transfer function.
     pub sixteen_bit: bool,
+    /// Encodes all three components of normal maps, for shaders that do not reconstruct Z.
+    pub normal_z: bool,
     /// The instant at which encoding is cancelled. The result does not depend on it.
     pub deadline: Option<Instant>,
 }
@@ -140,6 +142,7 @@ impl Default for Settings {
             alpha_coverage: None,
             wrap: Wrap::Clamp,
             sixteen_bit: false,
+            normal_z: false,
             deadline: None,
         }
     }
@@ -460,7 +463,7 @@ fn filter_mode(mode: Mode, settings: &Settings, images: &[Image]) -> FilterMode 
         Mode::Color if images.iter().any(Image::has_alpha) => FilterMode::Translucent,
         Mode::Color => FilterMode::Opaque,
         Mode::LinearColor | Mode::Grayscale => FilterMode::Data,
-        Mode::Normal if settings.compress => FilterMode::VectorXy,
+        Mode::Normal if settings.compress && !settings.normal_z => FilterMode::VectorXy,
         Mode::Normal => FilterMode::Vector,
     }
 }
@@ -471,6 +474,7 @@ fn target(mode: Mode, settings: &Settings, opaque: bool) -> Result<Target, Error
     }
     let swizzle = match mode {
         Mode::Color | Mode::LinearColor => Swizzle::Rgba,
+        Mode::Normal if settings.normal_z => Swizzle::Rgba,
         Mode::Normal => Swizzle::Rg01,
         Mode::Grayscale => Swizzle::R001,
     };

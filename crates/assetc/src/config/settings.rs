@@ -6,10 +6,10 @@
 
 use super::source_roles::SourceRoles;
 use super::values::{
-    AlphaCutoff, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth, DistanceField, GpuTarget,
-    IncludeDirs, Index, Lambda, LodCount, LutDepth, Mips, Optimize, Pixels, Precompressed, Quality,
-    QualitySetting, RelativeError, Standalone, Suffixes, Supercompress, Tangents, Target, TexelFormat,
-    TextureKind, Value, Variants, Wrap,
+    AlphaCutoff, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth, DistanceField,
+    GltfCompress, GltfTextures, GpuTarget, IncludeDirs, Index, Lambda, LodCount, LutDepth, MeshFormat, Mips,
+    Optimize, Pixels, Precompressed, Quality, QualitySetting, RelativeError, Standalone, Suffixes,
+    Supercompress, Tangents, Target, TexelFormat, TextureKind, Value, Variants, Wrap,
 };
 use kiln_config::yaml::Scalar;
 use kiln_engine::Json;
@@ -124,6 +124,16 @@ settings! {
         optimize: bool = true,
         /// Add cluster LODs: a hierarchy of clusters for continuous level of detail, in pages for streaming.
         clusters: bool = false,
+        /// Format of models: `.hmesh` with its companions, or one optimised glTF 2.0 (`.glb`) for engines that load the standard.
+        format: MeshFormat = MeshFormat::Hmesh,
+        /// Images of a glTF output: UASTC textures (`KHR_texture_basisu`), or as they are in the source.
+        gltf_textures: GltfTextures = GltfTextures::Ktx2,
+        /// Compression of the buffer views of a glTF output (`EXT_meshopt_compression`).
+        gltf_compress: GltfCompress = GltfCompress::Meshopt,
+        /// Quantise vertices (`KHR_mesh_quantization`) and rotations of a glTF output.
+        gltf_quantize: bool = true,
+        /// Write the LODs of `lods` to a glTF output (`MSFT_lod`).
+        gltf_lods: bool = false,
     }
     /// Settings of textures, including those of models and materials.
     texture: TextureSettings {
@@ -287,6 +297,11 @@ mod tests {
              font.spread=6\n\
              lut.depth=unorm8\n\
              mesh.clusters=false\n\
+             mesh.format=hmesh\n\
+             mesh.gltf_compress=meshopt\n\
+             mesh.gltf_lods=false\n\
+             mesh.gltf_quantize=true\n\
+             mesh.gltf_textures=ktx2\n\
              mesh.lod_error=0.05\n\
              mesh.lods=2\n\
              mesh.merge=true\n\

@@ -306,6 +306,27 @@ own_words! {
         /// Images that no model, material or texture description contains.
         Unreferenced = "unreferenced",
     }
+    /// The format of compiled models.
+    MeshFormat {
+        /// `.hmesh`, with `.hmat`, textures and `.hanim` beside it.
+        Hmesh = "hmesh",
+        /// Binary glTF 2.0.
+        Gltf = "gltf",
+    }
+    /// The images of a glTF output.
+    GltfTextures {
+        /// KTX2 with UASTC texels.
+        Ktx2 = "ktx2",
+        /// The images of the source.
+        Keep = "keep",
+    }
+    /// The compression of a glTF output.
+    GltfCompress {
+        /// `EXT_meshopt_compression`.
+        Meshopt = "meshopt",
+        /// No compression.
+        None = "none",
+    }
     /// The source of the tangents of a mesh.
     Tangents {
         /// Tangents of the source; missing ones are generated.

@@ -246,7 +246,8 @@ pub(crate) fn failed(error: kiln_texture::Error, limits: &Limits) -> Diag {
     }
 }
 
-fn lay_out(encoded: &Encoded) -> Result<Vec<u8>, Diag> {
+/// Writes encoded mip levels as a KTX2 file.
+pub(crate) fn lay_out(encoded: &Encoded) -> Result<Vec<u8>, Diag> {
     let levels: Vec<&[u8]> = encoded.levels.iter().map(|level| level.bytes.as_slice()).collect();
     ktx2::write(&desc(encoded), &levels).map_err(|error| Diag::new(Code::Texture, error.to_string()))
 }
@@ -350,6 +351,7 @@ pub(crate) fn memory_settings(settings: &Settings) -> kiln_texture::Settings {
         wrap: texture.wrap,
         // Upper estimate for the working set; the image decides.
         sixteen_bit: !compress && texture.depth != Depth::Eight,
+        normal_z: false,
         deadline: None,
     }
 }

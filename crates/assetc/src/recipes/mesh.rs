@@ -13,9 +13,10 @@ mod parts;
 mod skeleton;
 
 use crate::artifact::{FileArtifact, FileMetadata};
-use crate::config::{Index, Settings};
+use crate::config::{Index, MeshFormat, Settings};
 use crate::plural;
 use crate::recipe::{Recipe, Suffix, suffix};
+use crate::recipes::gltf::GltfModel;
 use crate::recipes::ktx;
 use crate::tools::Tools;
 use geometry::Geometry;
@@ -48,6 +49,10 @@ impl Recipe for Mesh {
 
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
         is_file && (suffix.is(&["gltf", "glb", "obj"]) || cfg!(feature = "fbx") && suffix.is(&["fbx"]))
+    }
+
+    fn with_settings(&self, _: &RelPath, settings: &Settings) -> Option<&'static dyn Recipe> {
+        (settings.mesh.format == MeshFormat::Gltf).then_some(&GltfModel)
     }
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
@@ -205,7 +210,7 @@ fn further_skins(scene: &Scene, posed: usize) -> Option<String> {
 
 /// Estimates the peak memory of compiling a model in bytes. Numbers in text and compressed geometry grow most; images are
 /// encoded one at a time. The buffer of a `.gltf` usually lies beside it and shares its name.
-fn weigh(source: &RelPath, sources: SourceTree<'_>) -> u64 {
+pub(super) fn weigh(source: &RelPath, sources: SourceTree<'_>) -> u64 {
     let len = |path: &str| sources.tree.stamp(path).map_or(0, |stamp| stamp.len);
     let beside = suffix(source).map_or(0, |s| len(&format!("{}.bin", s.stem)));
     const IMAGE: u64 = 64 << 20;

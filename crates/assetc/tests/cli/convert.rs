@@ -236,3 +236,72 @@ fn extracts_packs_with_safe_names() {
     let ran = p.run(&["extract", "bad.hpack", "-o", "bad"]).expect(2);
     assert!(ran.stderr.contains("extract-name") && !p.exists("bad/A.txt"), "{ran:?}");
 }
+
+/// Returns the JSON chunk of a binary glTF.
+fn glb_json(bytes: &[u8]) -> Value {
+    let length = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    serde_json::from_slice(&bytes[20..20 + length]).unwrap()
+}
+
+#[test]
+fn convert_writes_optimised_gltf() {
+    let p = Project::new();
+    p.write("chair.glb", textured().glb());
+    p.run(&["convert", "chair.glb", "-o", "out/seat.glb"]).expect(0);
+    let bytes = p.read("out/seat.glb");
+    let json = glb_json(&bytes);
+    assert_eq!(json["materials"][0]["name"], "paint");
+    assert_eq!(json["images"][0]["mimeType"], "image/ktx2");
+    assert!(json["extensionsRequired"].as_array().unwrap().contains(&json!("KHR_texture_basisu")), "{json}");
+    // The texture is a KTX2 that an independent reader reads, with the transfer function of its slot.
+    let view = &json["bufferViews"][json["images"][0]["bufferView"].as_u64().unwrap() as usize];
+    let data = 28 + u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let start = data + view["byteOffset"].as_u64().unwrap_or(0) as usize;
+    let texture = &bytes[start..][..view["byteLength"].as_u64().unwrap() as usize];
+    let reader = ktx2::Reader::new(texture).unwrap();
+    assert_eq!((reader.header().pixel_width, reader.header().level_count), (8, 4));
+    // A .gltf has its buffer beside it, with the same content.
+    p.run(&["convert", "chair.glb", "-o", "apart/seat.gltf"]).expect(0);
+    let apart: Value = serde_json::from_slice(&p.read("apart/seat.gltf")).unwrap();
+    assert_eq!(apart["buffers"][0]["uri"], "seat.bin");
+    assert_eq!(p.read("apart/seat.bin"), &bytes[data..]);
+    // Flags turn off each step.
+    let off =
+        ["--mesh-gltf-textures", "keep", "--mesh-gltf-compress", "none", "--mesh-gltf-quantize", "false"];
+    let args: Vec<&str> = ["convert", "chair.glb", "-o", "plain.glb"].into_iter().chain(off).collect();
+    p.run(&args).expect(0);
+    let plain = glb_json(&p.read("plain.glb"));
+    assert!(
+        plain.get("extensionsUsed").is_none() && plain["images"][0]["mimeType"] == "image/png",
+        "{plain}"
+    );
+    // A source is never replaced by accident.
+    p.run(&["convert", "chair.glb", "-o", "chair.glb"]).expect(2);
+    p.run(&["convert", "chair.glb", "--mesh-format", "gltf"]).expect(2);
+    assert_eq!(p.read("chair.glb"), textured().glb());
+    p.write("quad.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    p.run(&["convert", "quad.obj", "-o", "quad.glb"]).expect(0);
+    assert_eq!(glb_json(&p.read("quad.glb"))["meshes"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn gltf_outputs_of_a_build_are_checked_packed_and_incremental() {
+    let p = Project::new();
+    let yml = "pack: true\ndefault: {rules: [{match: \"web/*\", mesh: {format: gltf}}]}\n";
+    p.write("assetc.yml", yml).write("assets/web/chair.glb", textured().glb());
+    p.write("assets/game/chair.glb", textured().glb());
+    p.run(&[]).expect(0);
+    assert!(p.exists("runtime/game/chair.hmesh") && !p.exists("runtime/game/chair.glb"));
+    p.run(&["convert", "assets/web/chair.glb", "--root", "assets", "-o", "same.glb"]).expect(0);
+    assert_eq!(p.read("runtime/web/chair.glb"), p.read("same.glb"));
+    p.run(&["check"]).expect(0);
+    p.run(&["check", "runtime.hpack"]).expect(0);
+    let info = p.run(&["info", "--json", "runtime/web/chair.glb"]).expect(0).json();
+    assert!(info.to_string().contains("json_bytes"), "{info}");
+    let json = p.run(&["--json"]).expect(0).json();
+    assert_eq!(json["built"], 0, "{json}");
+    // Another format replaces the output of the one before.
+    p.write("assetc.yml", "default: {mesh: {format: hmesh}}\n");
+    p.run(&[]).expect(0);
+    assert!(p.exists("runtime/web/chair.hmesh") && !p.exists("runtime/web/chair.glb"));
+}

@@ -37,6 +37,18 @@ impl Component {
         })
     }
 
+    /// Returns the number of the type in a document.
+    pub(super) fn code(self) -> u32 {
+        match self {
+            Component::I8 => 5120,
+            Component::U8 => 5121,
+            Component::I16 => 5122,
+            Component::U16 => 5123,
+            Component::U32 => 5125,
+            Component::F32 => 5126,
+        }
+    }
+
     pub(super) fn size(self) -> usize {
         match self {
             Component::I8 | Component::U8 => 1,
@@ -117,6 +129,36 @@ impl<'b, 'a> Accessor<'b, 'a> {
     /// Returns the number of components of an element.
     pub(super) fn components(&self) -> usize {
         self.components
+    }
+
+    /// Returns the element type, such as `VEC3`.
+    pub(super) fn kind(&self) -> &'a str {
+        self.kind
+    }
+
+    /// Returns the elements as they are stored, without padding and with sparse elements replaced.
+    pub(super) fn packed(&self) -> Result<Vec<u8>, Diag> {
+        let element = self.components * self.component.size();
+        self.buffers.charge(self.count.saturating_mul(element), self.at)?;
+        let mut bytes: Vec<u8> = match self.base {
+            None => vec![0; self.count * element],
+            Some((bytes, stride)) => {
+                bytes.chunks(stride).flat_map(|bytes| &bytes[..element]).copied().collect()
+            }
+        };
+        if let Some(sparse) = &self.sparse {
+            for (&target, value) in sparse.targets.iter().zip(sparse.values.chunks_exact(element)) {
+                bytes[target as usize * element..][..element].copy_from_slice(value);
+            }
+        }
+        if self.component == Component::F32 {
+            let is_finite = |bytes: &[u8; 4]| f32::from_le_bytes(*bytes).is_finite();
+            if let Some(place) = bytes.as_chunks().0.iter().position(|bytes| !is_finite(bytes)) {
+                let message = format!("element {} is not finite", place / self.components);
+                return Err(self.at.error(Code::GltfNotFinite, message));
+            }
+        }
+        Ok(bytes)
     }
 
     /// Returns `true` if the elements come from a view with meshopt compression.

@@ -55,23 +55,8 @@ impl<'a> Draco<'a> {
 
     /// Returns the values of an attribute, one for each vertex.
     pub(super) fn floats<const N: usize>(&self, name: &str, normalized: bool) -> Result<Vec<[f32; N]>, Diag> {
-        let id = self.attributes.required(name)?;
-        let attribute = u32::try_from(id.uint()?).ok().and_then(|id| self.mesh.attribute_by_unique_id(id));
-        let Some(attribute) = attribute else {
-            return Err(id.error(
-                Code::GltfCompression,
-                format_args!("the Draco data has no attribute with the unique id {}", id.uint()?),
-            ));
-        };
-        if usize::from(attribute.num_components()) != N {
-            let message = format!(
-                "the Draco attribute has {} components, and {N} are needed",
-                attribute.num_components()
-            );
-            return Err(id.error(Code::GltfCompression, message));
-        }
-        let mut values = attribute.read_f32s(self.count(), N);
-        let one = match attribute.data_type() {
+        let (mut values, data_type) = self.values(name, N)?;
+        let one = match data_type {
             DataType::Int8 => Some(127.0),
             DataType::Uint8 => Some(255.0),
             DataType::Int16 => Some(32767.0),
@@ -81,9 +66,35 @@ impl<'a> Draco<'a> {
         if let Some(one) = one.filter(|_| normalized) {
             values.iter_mut().for_each(|value| *value = (*value / one).max(-1.0));
         }
+        Ok(values.as_chunks().0.to_vec())
+    }
+
+    /// Returns the components of an attribute as finite numbers, integers without normalization, and their type.
+    pub(super) fn values(&self, name: &str, components: usize) -> Result<(Vec<f32>, DataType), Diag> {
+        let id = self.attributes.required(name)?;
+        let attribute = u32::try_from(id.uint()?).ok().and_then(|id| self.mesh.attribute_by_unique_id(id));
+        let Some(attribute) = attribute else {
+            return Err(id.error(
+                Code::GltfCompression,
+                format_args!("the Draco data has no attribute with the unique id {}", id.uint()?),
+            ));
+        };
+        if usize::from(attribute.num_components()) != components {
+            let message = format!(
+                "the Draco attribute has {} components, and {components} are needed",
+                attribute.num_components()
+            );
+            return Err(id.error(Code::GltfCompression, message));
+        }
+        let values = attribute.read_f32s(self.count(), components);
         if !values.iter().all(|v| v.is_finite()) {
             return Err(id.error(Code::GltfNotFinite, "a number of the Draco attribute is not finite"));
         }
-        Ok(values.as_chunks().0.to_vec())
+        Ok((values, attribute.data_type()))
+    }
+
+    /// Returns the names of the attributes that are part of the Draco data.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.attributes.names()
     }
 }

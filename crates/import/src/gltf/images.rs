@@ -61,7 +61,8 @@ impl<'a> Images<'_, 'a> {
     }
 }
 
-fn image<'a>(at: Value<'a>, buffers: &Buffers<'a>) -> Result<ImageSource, Diag> {
+/// Reads the bytes of an image with its format as a file extension.
+pub(super) fn image<'a>(at: Value<'a>, buffers: &Buffers<'a>) -> Result<ImageSource, Diag> {
     let declared = at.string_or_empty("mimeType")?;
     let (bytes, path, media) = match (at.get("uri"), at.get("bufferView")) {
         (Some(uri), _) => {

@@ -16,12 +16,18 @@ const MAX_VALUES: usize = 1 << 22;
 
 /// A JSON value. Members are in the order of the text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Json<'a> {
+pub enum Json<'a> {
+    /// `null`
     Null,
+    /// `true` or `false`
     Bool(bool),
+    /// A finite number.
     Number(f64),
+    /// A string.
     String(Cow<'a, str>),
+    /// An array.
     Array(Vec<Json<'a>>),
+    /// An object. Of duplicate members, the last counts.
     Object(Vec<(Cow<'a, str>, Json<'a>)>),
 }
 

@@ -39,7 +39,7 @@ impl LodRule {
     }
 
     /// Returns the ratios for a mesh of so many triangles.
-    pub(super) fn ratios(&self, triangles: usize) -> Vec<f32> {
+    pub(crate) fn ratios(&self, triangles: usize) -> Vec<f32> {
         match self {
             Self::Ratios(ratios) => ratios.clone(),
             Self::HalveDownTo(least) => {

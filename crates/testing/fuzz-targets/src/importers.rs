@@ -27,10 +27,19 @@ fn with_files(files: &[(&str, &[u8])], run: impl FnOnce(&mut Inputs<'_>, &RelPat
     run(&mut Inputs::new(SourceTree { fs: &fs, tree: &tree }), &path);
 }
 
-/// Imports a `.glb` or `.gltf` file without other files.
+/// Imports a `.glb` or `.gltf` file without other files, and exports it again: the result must be readable.
 pub(crate) fn gltf(bytes: &[u8]) {
     let name = if bytes.starts_with(b"glTF") { "a.glb" } else { "a.gltf" };
     with_files(&[(name, bytes)], |cx, path| drop(black_box(models::import(cx, path))));
+    with_files(&[(name, bytes)], |cx, path| {
+        if let Ok(exported) = kiln_gltf_export::export(cx, path, &kiln_gltf_export::Options::default(), None)
+        {
+            assert!(
+                kiln_format::glb::GlbView::read(&exported.glb).is_ok(),
+                "the export is not a binary glTF"
+            );
+        }
+    });
 }
 
 /// Imports an OBJ file, with the MTL file after a line of `%%`.

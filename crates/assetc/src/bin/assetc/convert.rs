@@ -21,6 +21,7 @@ const MAX_STDIN: u64 = 1 << 30;
 #[derive(Args, Debug)]
 #[command(
     after_help = "-o OUT is a file, a directory for all outputs, or - for standard output [default: beside IN].\n\
+                  -o FILE.glb (or .gltf, with its buffer in FILE.bin) writes a model as optimised glTF 2.0.\n\
                   The settings are those of assetc.yml; the project file itself is not read."
 )]
 pub(super) struct ConvertArgs {
@@ -88,6 +89,11 @@ pub(super) fn convert(session: &Session, args: &ConvertArgs) -> Result<u8, Diag>
             Diag::new(Code::Usage, message).hint("run `assetc convert --help` for the settings")
         })?;
     }
+    let is_given = |key: usize| args.settings.0.iter().any(|(given, _)| *given == key);
+    let mesh_format = KEYS.iter().position(|key| (key.section, key.name) == ("mesh", "format"));
+    if let Some(key) = mesh_format.filter(|key| is_gltf(session, &["glb", "gltf"]) && !is_given(*key)) {
+        config.set(key, "gltf").map_err(|expected| Diag::new(Code::Usage, expected.to_string()))?;
+    }
     let user = session.user()?;
     let tools = session.tools(&config, &user);
     let mut conversion = Convert::new(&config).tools(&tools).limits(args.limits.over(*user.limits()));
@@ -113,6 +119,11 @@ pub(super) fn convert(session: &Session, args: &ConvertArgs) -> Result<u8, Diag>
         }
         converted => converted?,
     };
+    let name = session.output.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+    let converted = match name.filter(|_| is_gltf(session, &["gltf"])) {
+        Some(name) => converted.split_gltf(name)?,
+        None => converted,
+    };
     converted.warnings.iter().for_each(|warning| session.report(warning));
     let to_stdout =
         session.output.as_deref() == Some(&session.dir.join("-")) || from_stdin && session.output.is_none();
@@ -125,7 +136,9 @@ pub(super) fn convert(session: &Session, args: &ConvertArgs) -> Result<u8, Diag>
     };
     let paths = place(session, &converted, &beside)?;
     let file = |(path, file): (PathBuf, ConvertedFile)| {
-        let magic = by_path(file.path.as_str()).map(Format::magic);
+        // A model may be a source, too.
+        let format = by_path(file.path.as_str()).filter(|format| format.ext() != "glb");
+        let magic = format.map(Format::magic);
         OutputFile { path, bytes: file.bytes, magic }
     };
     let Converted { files, warnings, .. } = converted;
@@ -133,6 +146,12 @@ pub(super) fn convert(session: &Session, args: &ConvertArgs) -> Result<u8, Diag>
     write_files(&files, args.overwrite)?;
     report_written(session, &files, &warnings);
     Ok(OK)
+}
+
+/// Returns whether the output is a file with one of these extensions.
+fn is_gltf(session: &Session, extensions: &[&str]) -> bool {
+    let extension = session.output.as_deref().and_then(Path::extension).and_then(|e| e.to_str());
+    extension.is_some_and(|found| extensions.contains(&found))
 }
 
 /// Returns whether an error is about the content of the source, and not about the arguments.
