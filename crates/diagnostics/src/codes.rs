@@ -248,7 +248,6 @@ codes! {
         MeshTangentsSplit = "mesh-tangents-split", Warning, "The tangents of the source prevent most vertices from being shared, and were recomputed; `mesh.tangents: keep` keeps them.";
         MeshNoTangents = "mesh-no-tangents", Warning, "A normal map needs tangents, but the primitive has no UVs to compute them from; add UVs.";
         MeshInfluences = "mesh-influences", Warning, "Vertices have more than four bone influences and keep the four with the largest weights; limit the influences in the modelling program.";
-        MeshSecondUv = "mesh-second-uv", Warning, "`.hmesh` has one UV set; bake the textures of the second set, or keep it in another model.";
         MeshZeroWeights = "mesh-zero-weights", Warning, "Skinned vertices have zero joint weights and are bound to the first joint; paint weights in the modelling program.";
         SkeletonShear = "skeleton-shear", Warning, "Ancestors of joints have a non-uniform scale, which a joint cannot represent; apply the scale of those nodes in the modelling program.";
         Animation = "animation", Error, "The animation clips cannot be written; the message has the reason.";

@@ -432,6 +432,31 @@ typedef struct kiln_cluster_page {
     uint32_t size, first_group, group_count, pad;
 } kiln_cluster_page;
 
+/* The morph targets of one drawn mesh: submeshes that follow one another and share their weights. */
+typedef struct kiln_morph_set {
+    uint32_t first_submesh, submesh_count, first_target, target_count;
+} kiln_morph_set;
+
+typedef struct kiln_morph_target {
+    uint32_t name_offset, name_size;
+    float weight; /* the default */
+    uint32_t first_delta, delta_count;
+} kiln_morph_target;
+
+/* A vertex that a morph target moves. The vertices of a target ascend. */
+typedef struct kiln_morph_delta {
+    uint32_t vertex;
+    float position[3];
+} kiln_morph_delta;
+
+/* A node of the source, after its parent. Several nodes may draw the same submeshes. */
+typedef struct kiln_mesh_node {
+    uint32_t name_offset, name_size;
+    int32_t parent;
+    uint32_t first_submesh, submesh_count;
+    float translation[3], rotation[4], scale[3];
+} kiln_mesh_node;
+
 /* Absent arrays are NULL with a count of 0. The pointers are into the file and can be uploaded directly. */
 typedef struct kiln_mesh {
     kiln_mesh_desc desc;
@@ -461,12 +486,27 @@ typedef struct kiln_mesh {
     uint32_t page_count;
     const uint8_t *page_data;
     size_t page_data_size;
+    const void *colors;        /* per vertex, linear RGBA: 8-bit UNORM, 16-bit UNORM or float, by the stride */
+    uint32_t color_stride;     /* 4, 8 or 16; 0 without colours */
+    uint32_t uv_set_count;     /* including the one in the vertices */
+    const float (*uv_sets)[2]; /* the UV sets after the first, each with vertex_count values */
+    const kiln_morph_set *morph_sets;
+    uint32_t morph_set_count, morph_target_count;
+    const kiln_morph_target *morph_targets;
+    const kiln_morph_delta *morph_deltas;
+    size_t morph_delta_count;
+    const float (*morph_normals)[3];  /* per delta, or NULL */
+    const float (*morph_tangents)[3]; /* per delta, or NULL */
+    const kiln_mesh_node *nodes;
+    uint32_t node_count;
+    kiln_text names;
 } kiln_mesh;
 
 enum {
     KILN_DESC, KILN_BNDS, KILN_VTXS, KILN_IDXS, KILN_MLET, KILN_MLVR, KILN_MLTR, KILN_MLBN,
     KILN_MTRL, KILN_SUBM, KILN_SKIN, KILN_SKEL, KILN_LODI, KILN_LODT,
-    KILN_CLGR, KILN_CLST, KILN_CLPT, KILN_CLPG, KILN_CHUNKS
+    KILN_CLGR, KILN_CLST, KILN_CLPT, KILN_CLPG, KILN_COLR, KILN_UVST,
+    KILN_MSET, KILN_MTGT, KILN_MDLT, KILN_MDNR, KILN_MDTN, KILN_NODE, KILN_NAME, KILN_CHUNKS
 };
 
 /* Rejects cycles in the joint hierarchy: a walk with more steps than joints has visited one twice. One bit per joint
@@ -585,10 +625,59 @@ static inline kiln_status kiln_check_clusters(const kiln_mesh *mesh) {
     return KILN_OK;
 }
 
+/* Returns a name of a mesh, or an empty string if its range is out of bounds or it is not UTF-8. */
+static inline kiln_text kiln_mesh_name(const kiln_mesh *mesh, uint32_t offset, uint32_t size) {
+    kiln_text name = {"", 0};
+    if (offset > mesh->names.size || size > mesh->names.size - offset || size == 0) return name;
+    name.data = mesh->names.data + offset;
+    name.size = size;
+    return name;
+}
+
+static inline kiln_status kiln_check_mesh_name(const kiln_mesh *mesh, uint32_t offset, uint32_t size) {
+    if (offset > mesh->names.size || size > mesh->names.size - offset) return KILN_TRUNCATED;
+    return kiln_text_is_good(kiln_mesh_name(mesh, offset, size), 0) ? KILN_OK : KILN_PATH;
+}
+
+/* Checks the tables of morph targets and nodes, so that ranges can be followed. */
+static inline kiln_status kiln_check_mesh_extra(const kiln_mesh *mesh) {
+    uint64_t submeshes = 0, targets = 0, deltas = 0;
+    uint32_t i;
+    kiln_status status;
+    for (i = 0; i < mesh->morph_set_count; i++) {
+        const kiln_morph_set *set = &mesh->morph_sets[i];
+        if (set->first_submesh < submeshes) return KILN_ORDER;
+        submeshes = (uint64_t)set->first_submesh + set->submesh_count;
+        if (set->submesh_count == 0 || submeshes > mesh->desc.submesh_count) return KILN_VALUE;
+        if (set->first_target != targets || set->target_count == 0) return KILN_VALUE;
+        targets += set->target_count;
+    }
+    if (targets != mesh->morph_target_count) return KILN_VALUE;
+    for (i = 0; i < mesh->morph_target_count; i++) {
+        const kiln_morph_target *target = &mesh->morph_targets[i];
+        if ((status = kiln_check_mesh_name(mesh, target->name_offset, target->name_size)) != KILN_OK) return status;
+        if (!kiln_finite(&target->weight, 1) || target->first_delta != deltas) return KILN_VALUE;
+        deltas += target->delta_count;
+        if (deltas > mesh->morph_delta_count) return KILN_VALUE;
+    }
+    if (deltas != mesh->morph_delta_count) return KILN_VALUE;
+    for (i = 0; i < mesh->node_count; i++) {
+        const kiln_mesh_node *node = &mesh->nodes[i];
+        if ((status = kiln_check_mesh_name(mesh, node->name_offset, node->name_size)) != KILN_OK) return status;
+        if (node->parent != KILN_NO_PARENT && (uint32_t)node->parent >= i) return KILN_VALUE;
+        if ((uint64_t)node->first_submesh + node->submesh_count > mesh->desc.submesh_count) return KILN_VALUE;
+        if (!kiln_finite(node->translation, 3) || !kiln_finite(node->rotation, 4) || !kiln_finite(node->scale, 3))
+            return KILN_VALUE;
+    }
+    return KILN_OK;
+}
+
 static inline kiln_status kiln_mesh_open(const void *data, size_t size, kiln_mesh *mesh) {
     static const char names[KILN_CHUNKS][5] = {"DESC", "BNDS", "VTXS", "IDXS", "MLET", "MLVR", "MLTR",
                                                "MLBN", "MTRL", "SUBM", "SKIN", "SKEL", "LODI", "LODT",
-                                               "CLGR", "CLST", "CLPT", "CLPG"};
+                                               "CLGR", "CLST", "CLPT", "CLPG",
+                                               "COLR", "UVST", "MSET", "MTGT", "MDLT", "MDNR", "MDTN",
+                                               "NODE", "NAME"};
     const uint8_t *file = (const uint8_t *)data, *header, *table;
     kiln_bytes chunk[KILN_CHUNKS];
     int there[KILN_CHUNKS] = {0};
@@ -661,6 +750,28 @@ static inline kiln_status kiln_mesh_open(const void *data, size_t size, kiln_mes
     need[KILN_CLPT] = chunk[KILN_CLPT].size / sizeof(kiln_cluster_page) * sizeof(kiln_cluster_page);
     need[KILN_CLPG] = chunk[KILN_CLPG].size;
     if (there[KILN_CLGR] + there[KILN_CLST] + there[KILN_CLPT] + there[KILN_CLPG] != 4 * there[KILN_CLGR]) return KILN_MISSING;
+    if (there[KILN_COLR]) {
+        uint64_t colors = desc->vertex_count, stride = 4;
+        while (stride < 16 && colors * stride != chunk[KILN_COLR].size) stride *= 2;
+        need[KILN_COLR] = colors * stride;
+        mesh->color_stride = desc->vertex_count ? (uint32_t)stride : 4;
+    }
+    if (desc->vertex_count) {
+        uint64_t sets = chunk[KILN_UVST].size / ((uint64_t)desc->vertex_count * 8);
+        if (sets >= UINT32_MAX) sets = UINT32_MAX - 1;
+        need[KILN_UVST] = sets * desc->vertex_count * 8;
+        mesh->uv_set_count = (uint32_t)sets;
+    }
+    mesh->uv_set_count++;
+    need[KILN_MSET] = chunk[KILN_MSET].size / sizeof(kiln_morph_set) * sizeof(kiln_morph_set);
+    need[KILN_MTGT] = chunk[KILN_MTGT].size / sizeof(kiln_morph_target) * sizeof(kiln_morph_target);
+    need[KILN_MDLT] = chunk[KILN_MDLT].size / sizeof(kiln_morph_delta) * sizeof(kiln_morph_delta);
+    need[KILN_MDNR] = there[KILN_MDNR] ? need[KILN_MDLT] / sizeof(kiln_morph_delta) * 12 : 0;
+    need[KILN_MDTN] = there[KILN_MDTN] ? need[KILN_MDLT] / sizeof(kiln_morph_delta) * 12 : 0;
+    need[KILN_NODE] = chunk[KILN_NODE].size / sizeof(kiln_mesh_node) * sizeof(kiln_mesh_node);
+    need[KILN_NAME] = chunk[KILN_NAME].size;
+    for (id = KILN_MSET; id <= KILN_NODE; id++)
+        if (need[id] / 12 > UINT32_MAX) return KILN_VALUE;
     for (id = 0; id < KILN_CHUNKS; id++)
         if (chunk[id].size != need[id]) return there[id] ? KILN_VALUE : KILN_MISSING;
     if (there[KILN_SKIN] && !there[KILN_SKEL]) return KILN_MISSING;
@@ -692,9 +803,24 @@ static inline kiln_status kiln_mesh_open(const void *data, size_t size, kiln_mes
     mesh->page_count = (uint32_t)(chunk[KILN_CLPT].size / sizeof(kiln_cluster_page));
     mesh->page_data = chunk[KILN_CLPG].data;
     mesh->page_data_size = chunk[KILN_CLPG].size;
+    mesh->colors = chunk[KILN_COLR].data;
+    mesh->uv_sets = (const float(*)[2])(const void *)chunk[KILN_UVST].data;
+    mesh->morph_sets = (const kiln_morph_set *)(const void *)chunk[KILN_MSET].data;
+    mesh->morph_set_count = (uint32_t)(chunk[KILN_MSET].size / sizeof(kiln_morph_set));
+    mesh->morph_targets = (const kiln_morph_target *)(const void *)chunk[KILN_MTGT].data;
+    mesh->morph_target_count = (uint32_t)(chunk[KILN_MTGT].size / sizeof(kiln_morph_target));
+    mesh->morph_deltas = (const kiln_morph_delta *)(const void *)chunk[KILN_MDLT].data;
+    mesh->morph_delta_count = chunk[KILN_MDLT].size / sizeof(kiln_morph_delta);
+    mesh->morph_normals = (const float(*)[3])(const void *)chunk[KILN_MDNR].data;
+    mesh->morph_tangents = (const float(*)[3])(const void *)chunk[KILN_MDTN].data;
+    mesh->nodes = (const kiln_mesh_node *)(const void *)chunk[KILN_NODE].data;
+    mesh->node_count = (uint32_t)(chunk[KILN_NODE].size / sizeof(kiln_mesh_node));
+    mesh->names.data = (const char *)chunk[KILN_NAME].data;
+    mesh->names.size = chunk[KILN_NAME].size;
     if (kiln_check_submeshes(mesh) != KILN_OK || kiln_check_lods(mesh) != KILN_OK) return KILN_VALUE;
+    if (kiln_check_joints(mesh->joints, mesh->joint_count) != KILN_OK) return KILN_VALUE;
     if (kiln_check_clusters(mesh) != KILN_OK) return KILN_VALUE;
-    return kiln_check_joints(mesh->joints, mesh->joint_count);
+    return kiln_check_mesh_extra(mesh);
 }
 
 /* Returns index `i` of all submeshes; `i` must be below desc.index_count. */
@@ -796,6 +922,8 @@ static inline kiln_status kiln_mesh_check_indices(const kiln_mesh *mesh) {
     for (m = 0; mesh->skin && m < desc->vertex_count; m++)
         for (i = 0; i < 4; i++)
             if (mesh->skin[m].joints[i] >= mesh->joint_count) return KILN_VALUE;
+    for (i = 0; i < mesh->morph_delta_count; i++)
+        if (mesh->morph_deltas[i].vertex >= desc->vertex_count) return KILN_VALUE;
     return KILN_OK;
 }
 

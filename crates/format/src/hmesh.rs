@@ -1,4 +1,5 @@
-//! `.hmesh`: GPU-ready geometry: vertices, indices, meshlets, LODs, a skin and its skeleton.
+//! `.hmesh`: GPU-ready geometry: vertices, indices, meshlets, LODs, a skin and its skeleton, and where a source has
+//! them vertex colours, further UV sets, morph targets and nodes.
 //!
 //! Implements `docs/reference/formats/hmesh.md`. Unknown chunks are ignored. [`HmeshView::read`] rejects duplicate
 //! chunks, sizes that are inconsistent with the counts, submeshes and LODs that do not cover their indices
@@ -18,6 +19,7 @@
 //! ```
 
 mod clusters;
+mod extra;
 mod records;
 mod tables;
 mod verify;
@@ -31,6 +33,7 @@ pub use self::clusters::{
 };
 #[cfg(feature = "tools")]
 pub use self::clusters::{ClusterPart, ClusterParts, GroupPart};
+pub use self::extra::{Colors, Morph};
 pub use self::records::*;
 pub use self::view::{HmeshView, Indices};
 #[cfg(feature = "tools")]
@@ -101,6 +104,7 @@ impl Format for HMesh {
                 Count(hierarchy.pages().len() as u64, "page", "pages")
             )?;
         }
+        extra::describe(&view, out)?;
         Ok(())
     }
 
@@ -128,7 +132,13 @@ impl Format for HMesh {
             each("cluster_groups", Fact::Number(hierarchy.groups().len() as u64));
             each("cluster_pages", Fact::Number(hierarchy.pages().len() as u64));
         }
+        extra::facts(&view, each);
         let buffers = [
+            view.chunk_len(ChunkId::Colors),
+            view.chunk_len(ChunkId::UvSets),
+            view.chunk_len(ChunkId::MorphDeltas),
+            view.chunk_len(ChunkId::MorphNormals),
+            view.chunk_len(ChunkId::MorphTangents),
             view.vertices().bytes().len(),
             view.skin().bytes().len(),
             desc.index_count as usize * desc.index_width as usize,
@@ -177,7 +187,7 @@ impl Format for HMesh {
                 writeln!(out, "cluster {i} {cluster:?}")?;
             }
         }
-        Ok(())
+        extra::dump(&view, out)
     }
 
     #[cfg(feature = "tools")]
@@ -199,6 +209,10 @@ impl Format for HMesh {
                 ClusterGroup::LAYOUT,
                 Cluster::LAYOUT,
                 ClusterPage::LAYOUT,
+                MorphSet::LAYOUT,
+                MorphTarget::LAYOUT,
+                MorphDelta::LAYOUT,
+                MeshNode::LAYOUT,
             ]
         }
     }

@@ -25,7 +25,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// The records that the C header uses in place, and its names for them. It reads the others field by field.
-const STRUCTS: [(&str, &str); 15] = [
+const STRUCTS: [(&str, &str); 19] = [
     ("MeshDesc", "kiln_mesh_desc"),
     ("MeshBounds", "kiln_mesh_bounds"),
     ("GpuVertex", "kiln_vertex"),
@@ -38,6 +38,10 @@ const STRUCTS: [(&str, &str); 15] = [
     ("ClusterGroup", "kiln_cluster_group"),
     ("Cluster", "kiln_cluster"),
     ("ClusterPage", "kiln_cluster_page"),
+    ("MorphSet", "kiln_morph_set"),
+    ("MorphTarget", "kiln_morph_target"),
+    ("MorphDelta", "kiln_morph_delta"),
+    ("MeshNode", "kiln_mesh_node"),
     ("GpuMaterial", "kiln_material"),
     ("Glyph", "kiln_glyph"),
     ("Pair", "kiln_pair"),
@@ -232,6 +236,22 @@ fn walk_mesh(mesh: &HmeshView<'_>, sum: &mut Sum) {
             }
         }
     }
+    sum.number(mesh.colors().map_or(0, |colors| colors.stride()) as u64);
+    sum.number(mesh.uv_set_count());
+    sum.bytes(mesh.colors().map_or(&[][..], |colors| colors.bytes()));
+    (1..mesh.uv_set_count()).for_each(|set| sum.bytes(mesh.uv_set(set).unwrap().bytes()));
+    sum.bytes(mesh.morph_sets().bytes());
+    for i in 0..mesh.morph_targets().len() {
+        sum.row(&mesh.morph_targets(), i);
+        sum.text(mesh.morph(i).unwrap().name);
+    }
+    sum.bytes(chunk(b"MDLT"));
+    sum.bytes(chunk(b"MDNR"));
+    sum.bytes(chunk(b"MDTN"));
+    for (i, node) in mesh.nodes().iter().enumerate() {
+        sum.row(&mesh.nodes(), i);
+        sum.text(mesh.node_name(&node));
+    }
     sum.number(indices_in_range(mesh));
 }
 
@@ -258,8 +278,10 @@ fn indices_in_range(mesh: &HmeshView<'_>) -> bool {
                 && geometry.triangles.iter().flatten().all(|corner| u16::from(corner) < cluster.vertex_count)
         })
     });
+    let mut moved = (0..mesh.morph_targets().len()).flat_map(|i| mesh.morph(i).unwrap().deltas.iter());
     numbers.all(|number| number < vertices)
         && clusters
+        && moved.all(|delta| delta.vertex < vertices)
         && meshlets
         && used == mesh.meshlet_vertices().len() as u64
         && triangles == mesh.meshlet_triangles().len() as u64

@@ -70,6 +70,16 @@ function readMesh(bytes) {
       });
     }
   }
+  const perVertex = (tag) => (chunks[tag] && mesh.vertexCount ? chunks[tag].size / mesh.vertexCount : 0);
+  mesh.colorBytes = perVertex("COLR");
+  mesh.uvSets = 1 + perVertex("UVST") / 8;
+  const rows = (tag, size, row) => Array.from({ length: chunks[tag] ? Math.floor(chunks[tag].size / size) : 0 }, (_, i) => row(chunks[tag].offset + size * i));
+  const name = (at) => {
+    const { offset = 0, size = 0 } = chunks.NAME || {}, start = Math.min(u32(at), size), end = Math.min(start + u32(at + 4), size);
+    return new TextDecoder().decode(bytes.subarray(offset + start, offset + end));
+  };
+  mesh.morphTargets = rows("MTGT", 20, (at) => ({ name: name(at), weight: view.getFloat32(at + 8, true), vertices: u32(at + 16) }));
+  mesh.nodes = rows("NODE", 60, (at) => ({ name: name(at), parent: view.getInt32(at + 8, true), submesh: u32(at + 12), submeshes: u32(at + 16) }));
   return mesh;
 }
 

@@ -287,6 +287,21 @@ function meshPanel(file, body, keys) {
     el("thead", {}, el("tr", {}, ["#", "triangles", "meshlets", "material"].map((t) => el("th", {}, t)))),
     el("tbody", {}, mesh.submeshes.slice(0, 200).map((sub, n) => el("tr", {}, el("td", {}, n), el("td", {}, sub.levels.map((l) => number(l.count / 3)).join(" → ")),
       el("td", {}, sub.meshletCount), el("td", {}, sub.material === 0xffffffff ? "none" : swatch(materials[sub.material], sub.material, names))))))));
+  const extras = [];
+  if (mesh.colorBytes) extras.push(`vertex colours (${{ 4: "8-bit", 8: "16-bit", 16: "float" }[mesh.colorBytes] || "unknown format"})`);
+  if (mesh.uvSets > 1) extras.push(`${mesh.uvSets} UV sets`);
+  if (extras.length) body.append(el("p", {}, `This mesh has ${extras.join(" and ")}.`));
+  const list = (title, columns, rows) => body.append(el("h3", {}, title), el("div", { class: "wide" }, el("table", { class: "rows" },
+    el("thead", {}, el("tr", {}, columns.map((t) => el("th", {}, t)))), el("tbody", {}, rows.slice(0, 200).map((row) => el("tr", {}, row.map((cell) => el("td", {}, cell))))))));
+  if (mesh.morphTargets.length) {
+    list(plural(mesh.morphTargets.length, "morph target", "morph targets"), ["#", "name", "default weight", "vertices"],
+      mesh.morphTargets.map((target, n) => [n, target.name || "—", +target.weight.toFixed(3), number(target.vertices)]));
+  }
+  if (mesh.nodes.length) {
+    const drawn = (node) => (node.submeshes ? (node.submeshes > 1 ? `${node.submesh} to ${node.submesh + node.submeshes - 1}` : node.submesh) : "—");
+    list(plural(mesh.nodes.length, "node", "nodes"), ["#", "name", "parent", "submeshes"],
+      mesh.nodes.map((node, n) => [n, node.name || "—", node.parent < 0 ? "—" : node.parent, drawn(node)]));
+  }
   const watch = new ResizeObserver(redraw);
   watch.observe(canvas);
   redraw();

@@ -7,6 +7,7 @@
 mod clips;
 mod cluster_lods;
 mod curve;
+mod extra;
 mod geometry;
 pub(crate) mod materials;
 mod parts;
@@ -28,7 +29,7 @@ use materials::{is_texture_name, with_ending};
 use skeleton::Skeleton;
 
 /// The version of the mesh pipeline without textures.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// The recipe for a model.
 pub(crate) struct Mesh;
@@ -123,6 +124,7 @@ fn import(
             let scene = settings.mesh.scene.map(Index::get);
             let scene = scene.map_or(SceneSelection::Default, SceneSelection::Index);
             let options = gltf::Options::new().scene(scene).geometry(geometry);
+            let options = options.vertex_colors(true).uv_sets(true).morph_targets(true);
             gltf::import_with(files, source, &options)
         }
     }
@@ -150,8 +152,9 @@ fn compile(
     let meshes = std::mem::take(&mut scene.meshes);
     let wanted = geometry::mesh_options(settings, cx.inputs.deadline());
     let with_clusters = settings.mesh.clusters;
-    let limits = cx.inputs.limits();
-    let geometry = Geometry::of(found.parts, meshes, &scene.materials, &wanted, with_clusters, limits)?;
+    let (drawn, limits) = (found.drawn, cx.inputs.limits());
+    let geometry =
+        Geometry::of(found.parts, meshes, &drawn, &scene.materials, &wanted, with_clusters, limits)?;
     let Some(geometry) = geometry else {
         cx.warn(Diag::new(Code::MeshEmpty, "the model has no triangles, so no output is written"));
         return Ok(vec![]);
@@ -162,17 +165,31 @@ fn compile(
 
     let slots = geometry.slots.clone();
     let hashes = materials::hashes(cx, &scene.materials, &slots);
-    let mesh = geometry.write(&hashes, skeleton.as_ref())?;
+    let nodes = (!settings.mesh.merge && !scene.nodes.is_empty()).then_some((&scene, drawn.as_slice()));
+    let mesh = geometry.write(&hashes, skeleton.as_ref(), nodes)?;
     let mut artifacts = vec![cx.artifact(output, FileMetadata::of(output), &mesh)?];
     if !slots.is_empty() {
         artifacts.extend(materials::artifacts(cx, &scene, &slots, output, settings)?);
     }
-    if skeleton.is_none() && !scene.animations.is_empty() {
+    let morph_channels: usize = scene.animations.iter().map(|clip| clip.morph_channels.len()).sum();
+    if morph_channels > 0 {
+        let (one, many) = (
+            "animation channel changes morph target weights, and is not exported",
+            "animation channels change morph target weights, and are not exported",
+        );
+        let message = plural::count(morph_channels, one, many);
+        cx.warn(Diag::new(Code::GltfDataIgnored, message));
+    }
+    // A clip of morph target weights moves no node.
+    let moving =
+        scene.animations.iter().filter(|clip| !clip.channels.is_empty() || clip.morph_channels.is_empty());
+    let moving = moving.count();
+    if skeleton.is_none() && moving > 0 {
         let (one, many) = (
             "animation moves nodes that are not joints of a skin, and is not exported",
             "animations move nodes that are not joints of a skin, and are not exported",
         );
-        let message = plural::count(scene.animations.len(), one, many);
+        let message = plural::count(moving, one, many);
         cx.warn(Diag::new(Code::AnimationNotJoint, message).hint("bind the mesh to a skin"));
     }
     if let Some(skeleton) = &skeleton {

@@ -78,6 +78,24 @@ chunk_ids! {
     ClusterPageTable "CLPT",
     /// The bytes of all pages: the geometry of clusters.
     ClusterPages "CLPG",
+    /// One vertex colour per vertex, in one of the formats of [`Colors`](super::Colors); absent without colours.
+    Colors "COLR",
+    /// The UV sets after the first, one after the other: `[f32; 2]` per vertex; absent with one set.
+    UvSets "UVST",
+    /// An array of [`MorphSet`]; absent without morph targets.
+    MorphSets "MSET",
+    /// An array of [`MorphTarget`].
+    MorphTargets "MTGT",
+    /// An array of [`MorphDelta`]: the vertices that morph targets move.
+    MorphDeltas "MDLT",
+    /// `[f32; 3]` per delta: the displacements of normals; absent if no normal changes.
+    MorphNormals "MDNR",
+    /// `[f32; 3]` per delta: the displacements of tangents; absent if no tangent changes.
+    MorphTangents "MDTN",
+    /// An array of [`MeshNode`]; absent where the transforms of nodes are applied to the vertices.
+    Nodes "NODE",
+    /// The names of morph targets and nodes, in UTF-8.
+    Names "NAME",
 }
 
 pod! {
@@ -242,6 +260,72 @@ pod! {
     }
 }
 
+pod! {
+    /// The morph targets of one drawn mesh: submeshes that follow one another and share their weights.
+    #[derive(Eq, Default)]
+    pub struct MorphSet {
+        /// The first submesh.
+        pub first_submesh: u32,
+        /// Number of submeshes, at least one.
+        pub submesh_count: u32,
+        /// The first morph target in `MTGT`.
+        pub first_target: u32,
+        /// Number of morph targets, at least one.
+        pub target_count: u32,
+    }
+}
+
+pod! {
+    /// A morph target: the vertices that it moves.
+    #[derive(Default)]
+    pub struct MorphTarget {
+        /// Byte offset of the name in `NAME`.
+        pub name_offset: u32,
+        /// Length of the name in bytes; 0 for none.
+        pub name_size: u32,
+        /// The default weight.
+        pub weight: f32,
+        /// The first vertex that moves, in `MDLT`.
+        pub first_delta: u32,
+        /// Number of vertices that move.
+        pub delta_count: u32,
+    }
+}
+
+pod! {
+    /// A vertex that a morph target moves.
+    #[derive(Default)]
+    pub struct MorphDelta {
+        /// Index of the vertex in `VTXS`.
+        pub vertex: u32,
+        /// The displacement of its position at weight 1.
+        pub position: [f32; 3],
+    }
+}
+
+pod! {
+    /// A node of the source: its name, its place in the hierarchy, and the submeshes that it draws.
+    #[derive(Default)]
+    pub struct MeshNode {
+        /// Byte offset of the name in `NAME`.
+        pub name_offset: u32,
+        /// Length of the name in bytes; 0 for none.
+        pub name_size: u32,
+        /// Index of the parent in `NODE`, which comes before its children, or [`NO_PARENT`].
+        pub parent: i32,
+        /// The first submesh that the node draws.
+        pub first_submesh: u32,
+        /// Number of submeshes that the node draws. Several nodes may draw the same ones.
+        pub submesh_count: u32,
+        /// Translation relative to the parent.
+        pub translation: [f32; 3],
+        /// Rotation relative to the parent: a quaternion x, y, z, w.
+        pub rotation: [f32; 4],
+        /// Scale relative to the parent.
+        pub scale: [f32; 3],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,7 +335,8 @@ mod tests {
         let tags = [
             0x43534544, 0x53444e42, 0x53585456, 0x53584449, 0x54454c4d, 0x52564c4d, 0x52544c4d, 0x4e424c4d,
             0x4c52544d, 0x4d425553, 0x4e494b53, 0x4c454b53, 0x49444f4c, 0x54444f4c, 0x52474c43, 0x54534c43,
-            0x54504c43, 0x47504c43,
+            0x54504c43, 0x47504c43, 0x524c4f43, 0x54535655, 0x5445534d, 0x5447544d, 0x544c444d, 0x524e444d,
+            0x4e54444d, 0x45444f4e, 0x454d414e,
         ];
         assert_eq!(ChunkId::ALL.map(|id| u32::from_le_bytes(id.fourcc())), tags);
         for id in ChunkId::ALL {
@@ -265,5 +350,6 @@ mod tests {
         assert_eq!([MeshDesc::SIZE, MeshBounds::SIZE, GpuVertex::SIZE, Meshlet::SIZE], [32, 40, 28, 16]);
         assert_eq!([MeshletBounds::SIZE, SubMesh::SIZE, GpuSkinVertex::SIZE], [32, 64, 24]);
         assert_eq!([GpuJoint::SIZE, LodTableHeader::SIZE, MeshLod::SIZE], [112, 8, 8]);
+        assert_eq!([MorphSet::SIZE, MorphTarget::SIZE, MorphDelta::SIZE, MeshNode::SIZE], [16, 20, 16, 60]);
     }
 }

@@ -28,6 +28,7 @@ impl HmeshView<'_> {
         self.check_vertices(tolerance)?;
         self.check_skin()?;
         self.check_joint_values()?;
+        self.check_extra()?;
         let mut meshlets = Meshlets::default();
         let mut source = TriangleChecksum::default();
         for (i, sub) in self.submeshes().iter().enumerate() {
@@ -50,7 +51,7 @@ impl HmeshView<'_> {
     }
 
     /// Returns the byte offset of a field of record `index`.
-    fn place(&self, id: ChunkId, index: usize, each: usize, offset: usize) -> u64 {
+    pub(super) fn place(&self, id: ChunkId, index: usize, each: usize, offset: usize) -> u64 {
         self.at(id) + (index * each + offset) as u64
     }
 

@@ -7,7 +7,7 @@
 use core::mem::offset_of;
 
 use super::records::*;
-use super::{FORMAT, clusters, tables};
+use super::{FORMAT, clusters, extra, tables};
 use crate::chunks::{self, Chunk, Chunks};
 use crate::{Array, Error, Pod, bytes::Le};
 
@@ -51,6 +51,7 @@ impl<'a> HmeshView<'a> {
         view.lod_count = tables::check_lods(&view)?;
         tables::check_joints(&view)?;
         clusters::check_clusters(&view)?;
+        extra::check(&view)?;
         Ok(view)
     }
 
@@ -192,7 +193,7 @@ impl<'a> HmeshView<'a> {
         self.known[id as usize].map_or(&[], |chunk| chunk.bytes)
     }
 
-    fn array<T: Pod>(&self, id: ChunkId) -> Array<'a, T> {
+    pub(super) fn array<T: Pod>(&self, id: ChunkId) -> Array<'a, T> {
         Array::new(self.payload(id))
     }
 

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::FORMAT;
 use super::clusters::{ClusterChunks, ClusterParts};
+use super::extra::Colors;
 use super::records::*;
 use super::view::HmeshView;
 use crate::pod::as_bytes;
@@ -55,6 +56,24 @@ pub struct Parts<'a> {
     pub lod_indices: &'a [u32],
     /// The hierarchy of clusters, if there is one.
     pub clusters: Option<ClusterParts<'a>>,
+    /// The colour of each vertex; `None` without vertex colours.
+    pub colors: Option<Colors<'a>>,
+    /// The UV sets after the first, one after the other, each with a value for every vertex.
+    pub uv_sets: &'a [[f32; 2]],
+    /// The submeshes with morph targets; empty if there are none.
+    pub morph_sets: &'a [MorphSet],
+    /// The morph targets of all sets.
+    pub morph_targets: &'a [MorphTarget],
+    /// The vertices that morph targets move.
+    pub morph_deltas: &'a [MorphDelta],
+    /// The displacement of the normal for each delta; empty if no normal changes.
+    pub morph_normals: &'a [[f32; 3]],
+    /// The displacement of the tangent for each delta; empty if no tangent changes.
+    pub morph_tangents: &'a [[f32; 3]],
+    /// The nodes of the source; empty where their transforms are applied to the vertices.
+    pub nodes: &'a [MeshNode],
+    /// The names of morph targets and nodes.
+    pub names: &'a str,
 }
 
 impl Default for Parts<'_> {
@@ -79,6 +98,15 @@ impl Default for Parts<'_> {
             lods: &[],
             lod_indices: &[],
             clusters: None,
+            colors: None,
+            uv_sets: &[],
+            morph_sets: &[],
+            morph_targets: &[],
+            morph_deltas: &[],
+            morph_normals: &[],
+            morph_tangents: &[],
+            nodes: &[],
+            names: "",
         }
     }
 }
@@ -127,6 +155,15 @@ pub fn write(parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
         ChunkId::Clusters => [as_bytes(&clusters.clusters), &[]],
         ChunkId::ClusterPageTable => [as_bytes(&clusters.pages), &[]],
         ChunkId::ClusterPages => [clusters.data.as_slice(), &[]],
+        ChunkId::Colors => [parts.colors.map_or(&[][..], |colors| colors.bytes()), &[]],
+        ChunkId::UvSets => [as_bytes(parts.uv_sets), &[]],
+        ChunkId::MorphSets => [as_bytes(parts.morph_sets), &[]],
+        ChunkId::MorphTargets => [as_bytes(parts.morph_targets), &[]],
+        ChunkId::MorphDeltas => [as_bytes(parts.morph_deltas), &[]],
+        ChunkId::MorphNormals => [as_bytes(parts.morph_normals), &[]],
+        ChunkId::MorphTangents => [as_bytes(parts.morph_tangents), &[]],
+        ChunkId::Nodes => [as_bytes(parts.nodes), &[]],
+        ChunkId::Names => [parts.names.as_bytes(), &[]],
     });
     // Empty chunks are written too, except for those that are optional.
     let lods = parts.lod_count > 0 || !parts.lods.is_empty() || !parts.lod_indices.is_empty();
@@ -137,6 +174,15 @@ pub fn write(parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
         ChunkId::ClusterGroups | ChunkId::Clusters | ChunkId::ClusterPageTable | ChunkId::ClusterPages => {
             has_clusters
         }
+        ChunkId::Colors => parts.colors.is_some(),
+        ChunkId::UvSets
+        | ChunkId::MorphSets
+        | ChunkId::MorphTargets
+        | ChunkId::MorphDeltas
+        | ChunkId::MorphNormals
+        | ChunkId::MorphTangents
+        | ChunkId::Nodes
+        | ChunkId::Names => !payloads[*id as usize][0].is_empty(),
         _ => true,
     });
     let listed: Vec<([u8; 4], &[&[u8]])> =

@@ -90,6 +90,21 @@ static kiln_status walk_mesh(const void *data, size_t size) {
             if (kiln_mesh_cluster_is_drawn(&mesh, &mesh.clusters[i], &view, lod % 2 ? 1 : UINT32_MAX))
                 number(mesh.clusters[i].group), number(mesh.clusters[i].offset);
     }
+    number(mesh.color_stride), number(mesh.uv_set_count);
+    fold(mesh.colors, (size_t)mesh.desc.vertex_count * mesh.color_stride);
+    fold(mesh.uv_sets, (size_t)(mesh.uv_set_count - 1) * mesh.desc.vertex_count * 8);
+    fold(mesh.morph_sets, mesh.morph_set_count * sizeof *mesh.morph_sets);
+    for (i = 0; i < mesh.morph_target_count; i++) {
+        const kiln_morph_target *target = &mesh.morph_targets[i];
+        fold(target, sizeof *target), text(kiln_mesh_name(&mesh, target->name_offset, target->name_size));
+    }
+    fold(mesh.morph_deltas, mesh.morph_delta_count * sizeof *mesh.morph_deltas);
+    if (mesh.morph_normals) fold(mesh.morph_normals, mesh.morph_delta_count * 12);
+    if (mesh.morph_tangents) fold(mesh.morph_tangents, mesh.morph_delta_count * 12);
+    for (i = 0; i < mesh.node_count; i++) {
+        const kiln_mesh_node *node = &mesh.nodes[i];
+        fold(node, sizeof *node), text(kiln_mesh_name(&mesh, node->name_offset, node->name_size));
+    }
     /* kiln_mesh_open does not guarantee that indices are in range. */
     number((uint64_t)(kiln_mesh_check_indices(&mesh) == KILN_OK));
     return status;

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod clusters;
+mod extra;
 mod inspect;
 mod layout;
 mod meshes;

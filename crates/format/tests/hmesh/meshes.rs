@@ -21,6 +21,17 @@ pub(crate) struct Mesh {
     pub(crate) lod_count: u32,
     pub(crate) lods: Vec<MeshLod>,
     pub(crate) lod_indices: Vec<u32>,
+    pub(crate) colors8: Vec<[u8; 4]>,
+    pub(crate) colors16: Vec<[u16; 4]>,
+    pub(crate) colors32: Vec<[f32; 4]>,
+    pub(crate) uv_sets: Vec<[f32; 2]>,
+    pub(crate) morph_sets: Vec<MorphSet>,
+    pub(crate) morph_targets: Vec<MorphTarget>,
+    pub(crate) morph_deltas: Vec<MorphDelta>,
+    pub(crate) morph_normals: Vec<[f32; 3]>,
+    pub(crate) morph_tangents: Vec<[f32; 3]>,
+    pub(crate) nodes: Vec<MeshNode>,
+    pub(crate) names: String,
     pub(crate) clusters: Option<Clusters>,
 }
 
@@ -204,6 +215,78 @@ impl Mesh {
         }
     }
 
+    /// Adds optional content: two bits for the format of vertex colours, two for the number of further UV sets, and one
+    /// each for morph targets, their normals, their tangents, and nodes.
+    pub(crate) fn with_extra(mut self, bits: u8) -> Mesh {
+        let has = |bit: u8| bits >> bit & 1 == 1;
+        let count = self.vertices.len();
+        let value = |i: usize| (i * 37 % 256) as u8;
+        match bits & 3 {
+            0 => {}
+            1 => self.colors8 = (0..count).map(|i| [value(i), 0, 255, value(i + 1)]).collect(),
+            2 => self.colors16 = (0..count).map(|i| [u16::from(value(i)) * 200, 0, 65535, 1]).collect(),
+            _ => self.colors32 = (0..count).map(|i| [f32::from(value(i)), -1.0, 0.25, 1e6]).collect(),
+        }
+        let sets = usize::from(bits >> 2 & 3);
+        self.uv_sets = (0..count * sets).map(|i| [i as f32, 0.5]).collect();
+        self.names = "Grün head".to_owned();
+        if has(4) {
+            for submesh in (0..self.submeshes.len() as u32).step_by(2) {
+                let first_target = self.morph_targets.len() as u32;
+                self.morph_sets.push(MorphSet {
+                    first_submesh: submesh,
+                    submesh_count: 1,
+                    first_target,
+                    target_count: 2,
+                });
+                for step in [1, 2] {
+                    let first_delta = self.morph_deltas.len() as u32;
+                    let delta = |vertex: usize| MorphDelta {
+                        vertex: vertex as u32,
+                        position: [0.5, vertex as f32, -1.0],
+                    };
+                    self.morph_deltas.extend((0..count).step_by(step).map(delta));
+                    let delta_count = self.morph_deltas.len() as u32 - first_delta;
+                    let name_size = step as u32 * 5 - 5;
+                    let target =
+                        MorphTarget { name_offset: 0, name_size, weight: 0.25, first_delta, delta_count };
+                    self.morph_targets.push(target);
+                }
+            }
+            let deltas = self.morph_deltas.len();
+            self.morph_normals = if has(5) { vec![[0.0, 0.25, 1.0]; deltas] } else { Vec::new() };
+            self.morph_tangents = if has(6) { vec![[1.0, 0.0, -0.5]; deltas] } else { Vec::new() };
+        }
+        if has(7) {
+            let submesh_count = self.submeshes.len() as u32;
+            let node = |parent, first_submesh, submesh_count| MeshNode {
+                name_offset: 6,
+                name_size: 4,
+                parent,
+                first_submesh,
+                submesh_count,
+                translation: [1.0, 2.0, 3.0],
+                rotation: [0.0, 0.6, 0.0, 0.8],
+                scale: [1.0, 1.0, -1.0],
+            };
+            self.nodes =
+                vec![node(NO_PARENT, 0, 0), node(0, 0, submesh_count), node(0, submesh_count - 1, 1)];
+        }
+        if !has(4) && !has(7) {
+            self.names.clear();
+        }
+        self
+    }
+
+    fn colors(&self) -> Option<Colors<'_>> {
+        match self {
+            _ if !self.colors8.is_empty() => Some(Colors::Rgba8(self.colors8.as_slice().into())),
+            _ if !self.colors16.is_empty() => Some(Colors::Rgba16(self.colors16.as_slice().into())),
+            _ if !self.colors32.is_empty() => Some(Colors::Rgba32F(self.colors32.as_slice().into())),
+            _ => None,
+        }
+    }
+
     pub(crate) fn parts(&self) -> Parts<'_> {
         Parts {
             bounds: self.bounds,
@@ -229,6 +312,15 @@ impl Mesh {
                 vertices: &all.vertices,
                 triangles: &all.triangles,
             }),
+            colors: self.colors(),
+            uv_sets: &self.uv_sets,
+            morph_sets: &self.morph_sets,
+            morph_targets: &self.morph_targets,
+            morph_deltas: &self.morph_deltas,
+            morph_normals: &self.morph_normals,
+            morph_tangents: &self.morph_tangents,
+            nodes: &self.nodes,
+            names: &self.names,
         }
     }
 
@@ -252,6 +344,29 @@ impl Mesh {
             lods: view.lods().iter().collect(),
             lod_indices: view.lod_indices().iter().collect(),
             clusters: view.clusters().as_ref().map(Clusters::of),
+            colors8: match view.colors() {
+                Some(Colors::Rgba8(colors)) => colors.iter().collect(),
+                _ => Vec::new(),
+            },
+            colors16: match view.colors() {
+                Some(Colors::Rgba16(colors)) => colors.iter().collect(),
+                _ => Vec::new(),
+            },
+            colors32: match view.colors() {
+                Some(Colors::Rgba32F(colors)) => colors.iter().collect(),
+                _ => Vec::new(),
+            },
+            uv_sets: (1..view.uv_set_count()).flat_map(|set| view.uv_set(set).unwrap().iter()).collect(),
+            morph_sets: view.morph_sets().iter().collect(),
+            morph_targets: view.morph_targets().iter().collect(),
+            morph_deltas: morphs(view).flat_map(|morph| morph.deltas.iter()).collect(),
+            morph_normals: morphs(view).flat_map(|morph| morph.normals.iter()).collect(),
+            morph_tangents: morphs(view).flat_map(|morph| morph.tangents.iter()).collect(),
+            nodes: view.nodes().iter().collect(),
+            names: String::from_utf8(
+                view.chunks().filter(|(tag, _)| tag == b"NAME").flat_map(|(_, b)| b.to_vec()).collect(),
+            )
+            .unwrap(),
         }
     }
 }
@@ -281,4 +396,9 @@ impl Clusters {
         }
         all
     }
+}
+
+fn morphs<'a>(view: &HmeshView<'a>) -> impl Iterator<Item = Morph<'a>> {
+    let view = *view;
+    (0..view.morph_targets().len()).map(move |target| view.morph(target).unwrap())
 }

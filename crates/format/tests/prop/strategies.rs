@@ -80,12 +80,21 @@ pub(crate) fn texture() -> impl Strategy<Value = Vec<u8>> {
 pub(crate) fn mesh() -> impl Strategy<Value = Mesh> {
     let position = [-8i16..8, -8..8, -8..8].prop_map(|p| p.map(|x| f32::from(x) * 0.75));
     let submesh = (vec([0..64u32, 0..64, 0..64], 0..6), any::<bool>());
-    let spec = (vec(position, 1..9), vec(submesh, 1..4), any::<[bool; 3]>(), vec(0..9u32, 0..4), 0..3u32);
-    spec.prop_map(|(positions, submeshes, [has_tangents, has_meshlets, has_clusters], joints, lod_count)| {
-        let mesh =
-            Mesh::build(&MeshSpec { positions, submeshes, has_tangents, has_meshlets, joints, lod_count });
-        if has_clusters { mesh.with_clusters() } else { mesh }
-    })
+    let spec = (
+        vec(position, 1..9),
+        vec(submesh, 1..4),
+        any::<[bool; 3]>(),
+        vec(0..9u32, 0..4),
+        0..3u32,
+        any::<u8>(),
+    );
+    spec.prop_map(
+        |(positions, submeshes, [has_tangents, has_meshlets, has_clusters], joints, lod_count, extra)| {
+            let spec = MeshSpec { positions, submeshes, has_tangents, has_meshlets, joints, lod_count };
+            let mesh = Mesh::build(&spec).with_extra(extra);
+            if has_clusters { mesh.with_clusters() } else { mesh }
+        },
+    )
 }
 
 pub(crate) fn materials() -> impl Strategy<Value = Vec<GpuMaterial>> {

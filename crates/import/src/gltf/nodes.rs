@@ -63,8 +63,10 @@ fn node<'a>(
     let scene_data = Some(at).filter(|_| options.scene_data);
     let camera = scene_data.and_then(|at| at.get("camera"));
     let camera = camera.map(|camera| camera.resolve(document.cameras, "camera")).transpose()?;
-    let light = scene_data.and_then(|at| at.extension("KHR_lights_punctual"));
-    let light = light.map(|light| light.required("light")?.resolve(document.lights, "light")).transpose()?;
+    let punctual = scene_data.and_then(|at| at.extension("KHR_lights_punctual"));
+    let punctual = punctual
+        .map(|extension| extension.required("light")?.resolve(document.lights, "light"))
+        .transpose()?;
     let mut morph_weights = Vec::new();
     if options.morph_targets && mesh.is_some() {
         for weight in at.list("weights")?.iter() {
@@ -74,7 +76,7 @@ fn node<'a>(
     Ok(Node {
         name: at.string_or_empty("name")?.to_owned(),
         camera: camera.map(|(id, _)| CameraId(id)),
-        light: light.map(|(id, _)| LightId(id)),
+        light: punctual.map(|(id, _)| LightId(id)),
         morph_weights,
         extras: scene_data.map(Value::extras).unwrap_or_default(),
         transform,

@@ -69,13 +69,13 @@ pub const FEATURES: &[Feature] = &[
         "`POSITION`, `NORMAL`, `TANGENT`",
         "without normals: flat shading; without tangents: generated",
     ),
-    approximated(
-        "`TEXCOORD_0`, `TEXCOORD_1`",
-        Code::MeshSecondUv,
-        "`.hmesh` has one UV set: that of the material's first textured slot",
+    supported(
+        "`TEXCOORD_0` to `TEXCOORD_7`",
+        "the first UV set of `.hmesh` is that of the material's first textured slot, others follow",
     ),
-    dropped("`TEXCOORD_2` and further UV sets", Code::GltfDataIgnored, "unless a material uses one"),
-    dropped("`COLOR_n`", Code::GltfDataIgnored, "vertex colours"),
+    dropped("`TEXCOORD_8` and further UV sets", Code::GltfDataIgnored, "unless a material uses one"),
+    supported("`COLOR_0`", "vertex colours"),
+    dropped("`COLOR_1` and further vertex colours", Code::GltfDataIgnored, ""),
     supported("`JOINTS_0`, `WEIGHTS_0`", ""),
     approximated(
         "further joint sets",
@@ -83,10 +83,14 @@ pub const FEATURES: &[Feature] = &[
         "the four bone influences with the largest weights",
     ),
     dropped("custom attributes (`_NAME`)", Code::GltfDataIgnored, ""),
-    dropped("morph targets", Code::GltfDataIgnored, ""),
+    supported(
+        "morph targets: `POSITION`, `NORMAL`, `TANGENT`; names and default weights",
+        "tangents where those of the source are kept",
+    ),
+    dropped("morph targets: UVs and colours", Code::GltfDataIgnored, ""),
     supported(
         "nodes with translation, rotation and scale, or a matrix",
-        "applied to the vertices with `mesh.merge`",
+        "applied to the vertices with `mesh.merge`, else kept as a hierarchy with names",
     ),
     supported("several nodes with one mesh", "one submesh each with `mesh.merge`"),
     dropped("cameras", Code::GltfDataIgnored, ""),

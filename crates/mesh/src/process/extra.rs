@@ -328,10 +328,9 @@ mod tests {
                 let mut direction = [unit(blend(authored[source], turned[source]))];
                 transform.normals(&mut direction);
                 let normal = unit(blend(output.vertices.normals[at], target.normals[at]));
-                for i in 0..3 {
-                    assert!((found[i] - expected[0][i]).abs() < 1e-5, "{found:?} {expected:?}");
-                    assert!((normal[i] - direction[0][i]).abs() < 1e-5, "{normal:?} {direction:?}");
-                }
+                let near = |a: [f32; 3], b: [f32; 3]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5);
+                assert!(near(found, expected[0]), "{found:?} {expected:?}");
+                assert!(near(normal, direction[0]), "{normal:?} {direction:?}");
             }
         }
     }

@@ -3,7 +3,8 @@
 //! Parts are processed in parallel and appended in the order of the source, so the bytes do not depend on scheduling.
 
 use super::cluster_lods::ClusterLods;
-use super::parts::{Motion, Part};
+use super::extra::Extra;
+use super::parts::{DrawnMesh, Motion, Part};
 use super::skeleton::Skeleton;
 use crate::config::{self, Settings};
 use crate::plural;
@@ -11,10 +12,10 @@ use kiln_engine::{Code, Diag, Limits};
 use kiln_format::hmesh::{
     self, GpuSkinVertex, GpuVertex, MeshBounds, MeshLod, Meshlet, MeshletBounds, NO_MATERIAL, SubMesh,
 };
-use kiln_ir::{Material, MaterialId, Matrix, Mesh};
+use kiln_ir::{Material, MaterialId, Matrix, Mesh, MorphTarget, Scene};
 use kiln_mesh::{
-    Bounds, InfluenceSet, Influences, LodRule, MeshInput, MeshOptions, MeshOutput, Note, TangentMode,
-    Transform, Vertex,
+    Bounds, InfluenceSet, Influences, LodRule, MeshInput, MeshOptions, MeshOutput, MorphInput, Note,
+    TangentMode, Transform, Vertex,
 };
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -42,6 +43,7 @@ pub(crate) struct Geometry {
     clusters: Option<ClusterLods>,
     /// The first vertex of each submesh, and whether its normals were created from its faces.
     sources: Vec<(u32, bool)>,
+    extra: Extra,
 }
 
 impl Geometry {
@@ -49,28 +51,32 @@ impl Geometry {
     pub(crate) fn of(
         parts: Vec<Part>,
         mut meshes: Vec<Mesh>,
+        drawn: &[DrawnMesh],
         materials: &[Material],
         wanted: &MeshOptions,
         with_clusters: bool,
         limits: &Limits,
     ) -> Result<Option<Geometry>, Diag> {
         let source = |part: &Part| &meshes[part.origin.0.0 as usize].primitives[part.origin.1];
-        let sources: Vec<_> = parts.iter().map(|part| (source(part).material, part.motion)).collect();
+        let sources: Vec<_> =
+            parts.iter().map(|part| (source(part).material, part.motion, part.drawn)).collect();
         let skinned = parts.iter().any(|part| part.motion != Motion::Static);
-        let second_sets = parts.iter().filter(|part| !source(part).uv1.is_empty()).count();
         let parts = take_unshared_primitives(parts, &mut meshes);
         let outputs: Vec<MeshOutput> = parts
             .into_par_iter()
             .map(|part| process(part, &meshes, wanted, limits))
             .collect::<Result<_, _>>()?;
         drop(meshes);
-        let mut geometry = Geometry::default();
-        let mut notes = Notes { second_sets, ..Notes::default() };
-        for ((material, motion), output) in sources.into_iter().zip(outputs) {
+        let mut geometry = Geometry { extra: Extra::new(drawn.len()), ..Geometry::default() };
+        let mut notes = Notes::default();
+        for ((material, motion, drawn_mesh), mut output) in sources.into_iter().zip(outputs) {
             let has_normal_map =
                 material.is_some_and(|id| materials[id.0 as usize].texture(kiln_ir::Slot::Normal).is_some());
             output.notes.iter().for_each(|note| notes.add(note, has_normal_map));
             if !output.indices.is_empty() {
+                let (first_vertex, submesh) = (geometry.vertices.len(), geometry.submeshes.len());
+                let extra = std::mem::take(&mut output.extra);
+                geometry.extra.append(extra, first_vertex, submesh, drawn_mesh, &drawn[drawn_mesh]);
                 geometry.append(output, material, skinned.then_some(motion))?;
             }
         }
@@ -182,9 +188,17 @@ impl Geometry {
     }
 
     /// Serialises the `.hmesh`, with the hashes of its materials by slot.
-    pub(crate) fn write(self, materials: &[u64], skeleton: Option<&Skeleton>) -> Result<Vec<u8>, Diag> {
+    ///
+    /// `nodes` is the scene of a mesh that keeps its hierarchy of nodes, with its drawn meshes.
+    pub(crate) fn write(
+        mut self,
+        materials: &[u64],
+        skeleton: Option<&Skeleton>,
+        nodes: Option<(&Scene, &[DrawnMesh])>,
+    ) -> Result<Vec<u8>, Diag> {
         let bounds = kiln_mesh::bounds::bounds(self.vertices.iter().map(|v| v.position));
         let lod_count = (self.lods.len() / self.submeshes.len().max(1)) as u32;
+        let extra = std::mem::take(&mut self.extra).finish(self.vertices.len(), nodes)?;
         let parts = hmesh::Parts {
             bounds: mesh_bounds(&bounds),
             vertices: &self.vertices,
@@ -204,7 +218,7 @@ impl Geometry {
             clusters: self.clusters.as_ref().map(ClusterLods::parts),
             ..hmesh::Parts::default()
         };
-        hmesh::write(&parts).map_err(|error| Diag::new(Code::Mesh, error.to_string()))
+        hmesh::write(&extra.parts(parts)).map_err(|error| Diag::new(Code::Mesh, error.to_string()))
     }
 }
 
@@ -236,6 +250,7 @@ fn process(part: Part, meshes: &[Mesh], options: &MeshOptions, limits: &Limits) 
     let (joints, weights);
     let input = match part.own {
         Some(p) => {
+            let count = p.positions.len();
             (joints, weights) = (Cow::Owned(p.joints), Cow::Owned(p.weights));
             MeshInput {
                 indices: p.indices.into(),
@@ -243,11 +258,16 @@ fn process(part: Part, meshes: &[Mesh], options: &MeshOptions, limits: &Limits) 
                 normals: non_empty(p.normals.into()),
                 uvs: non_empty(p.uv0.into()),
                 tangents: non_empty(p.tangents.into()),
+                uv1: non_empty(p.uv1.into()),
+                further_uvs: p.further_uvs.into_iter().map(|set| padded(set.into(), count)).collect(),
+                colors: non_empty(p.colors.into()),
+                morph_targets: p.morph_targets.into_iter().map(owned_morph).collect(),
                 ..MeshInput::default()
             }
         }
         None => {
             let p = &meshes[mesh.0 as usize].primitives[index];
+            let count = p.positions.len();
             (joints, weights) = (Cow::Borrowed(&*p.joints), Cow::Borrowed(&*p.weights));
             MeshInput {
                 indices: (&p.indices).into(),
@@ -255,6 +275,10 @@ fn process(part: Part, meshes: &[Mesh], options: &MeshOptions, limits: &Limits) 
                 normals: non_empty((&p.normals).into()),
                 uvs: non_empty((&p.uv0).into()),
                 tangents: non_empty((&p.tangents).into()),
+                uv1: non_empty((&p.uv1).into()),
+                further_uvs: p.further_uvs.iter().map(|set| padded(set.into(), count)).collect(),
+                colors: non_empty((&p.colors).into()),
+                morph_targets: p.morph_targets.iter().map(borrowed_morph).collect(),
                 ..MeshInput::default()
             }
         }
@@ -274,6 +298,27 @@ fn process(part: Part, meshes: &[Mesh], options: &MeshOptions, limits: &Limits) 
             }
         }
     })
+}
+
+fn owned_morph(target: MorphTarget) -> MorphInput<'static> {
+    MorphInput {
+        positions: non_empty(target.positions.into()),
+        normals: non_empty(target.normals.into()),
+        tangents: non_empty(target.tangents.into()),
+    }
+}
+
+fn borrowed_morph(target: &MorphTarget) -> MorphInput<'_> {
+    MorphInput {
+        positions: non_empty((&target.positions).into()),
+        normals: non_empty((&target.normals).into()),
+        tangents: non_empty((&target.tangents).into()),
+    }
+}
+
+/// Returns a UV set, with zeros for a primitive that does not have it.
+fn padded(set: Cow<'_, [[f32; 2]]>, count: usize) -> Cow<'_, [[f32; 2]]> {
+    if set.is_empty() { vec![[0.0; 2]; count].into() } else { set }
 }
 
 /// Returns a list, or `None` if it is empty.
@@ -337,7 +382,6 @@ struct Notes {
     weightless: usize,
     /// Vertices with and without the tangents that prevented welding.
     unwelded: Option<(usize, usize)>,
-    second_sets: usize,
 }
 
 impl Notes {
@@ -383,12 +427,6 @@ impl Notes {
                 self.reduced,
                 "vertex has more than four bone influences and keeps the four strongest",
                 "vertices have more than four bone influences and keep the four strongest",
-            ),
-            counted(
-                Code::MeshSecondUv,
-                self.second_sets,
-                "primitive has a second UV set, which is not exported",
-                "primitives have a second UV set, which is not exported",
             ),
             counted(
                 Code::MeshZeroWeights,

@@ -2,7 +2,7 @@
 
 use super::skeleton::{self, Skeleton};
 use kiln_engine::{Diag, Limits};
-use kiln_ir::{Draw, DrawnSize, Matrix, MeshId, NodeId, Primitive, Scene, SkinId, Valid};
+use kiln_ir::{Draw, DrawnSize, Matrix, Mesh, MeshId, NodeId, Primitive, Scene, SkinId, Valid};
 use std::collections::BTreeSet;
 
 /// One instance of a primitive: a submesh.
@@ -18,6 +18,8 @@ pub(crate) struct Part {
     pub(crate) motion: Motion,
     /// The mesh of the source, and the index of the primitive in it.
     pub(crate) origin: (MeshId, usize),
+    /// The index of the drawn mesh in [`Parts::drawn`].
+    pub(crate) drawn: usize,
 }
 
 /// The joints that move a part.
@@ -36,6 +38,30 @@ pub(crate) struct Parts {
     pub(crate) parts: Vec<Part>,
     /// The number of skins after the first with drawn meshes, which stay in their bind pose.
     pub(crate) other_skins: usize,
+    /// The drawn meshes, in draw order.
+    pub(crate) drawn: Vec<DrawnMesh>,
+}
+
+/// A mesh as a node draws it: the submeshes of its primitives follow one another.
+pub(crate) struct DrawnMesh {
+    /// The node.
+    pub(crate) node: NodeId,
+    /// The mesh.
+    pub(crate) mesh: MeshId,
+    /// The name of each morph target, empty where it has none.
+    pub(crate) morph_names: Vec<String>,
+    /// The weight of each morph target at this node.
+    pub(crate) morph_weights: Vec<f32>,
+}
+
+impl DrawnMesh {
+    fn new(scene: &Scene, draw: &Draw) -> DrawnMesh {
+        let (node, mesh) = (&scene.nodes[draw.node.0 as usize], &scene.meshes[draw.mesh.0 as usize]);
+        let weights = if node.morph_weights.is_empty() { &mesh.morph_weights } else { &node.morph_weights };
+        let mut morph_names = mesh.morph_names.clone();
+        morph_names.resize(weights.len(), String::new());
+        DrawnMesh { node: draw.node, mesh: draw.mesh, morph_names, morph_weights: weights.clone() }
+    }
 }
 
 /// Collects the drawn primitives of a scene. With `merge`, static meshes are transformed to world space, once per
@@ -54,20 +80,21 @@ pub(crate) fn parts(
         let mut seen = BTreeSet::new();
         scene.draws().filter(move |draw| merge || is_skinned(scene, draw) || seen.insert(draw.mesh))
     };
-    check_size(scene, kept(), limits)?;
+    check_size(scene, kept, limits)?;
     let draws: Vec<Draw> = kept().collect();
     let skinned = draws.iter().any(|draw| is_skinned(scene, draw));
     let (parents, worlds) = (scene.parents(), scene.worlds());
     let context = Context { scene, skeleton: skeleton.filter(|_| skinned), merge, parents, worlds };
     let mut parts = Vec::new();
     let mut others = BTreeSet::new();
-    for draw in &draws {
+    for (drawn, draw) in draws.iter().enumerate() {
         others.extend(draw.skin.filter(|skin| skin.0 > 0 && is_skinned(scene, draw)));
         for (index, primitive) in scene.meshes[draw.mesh.0 as usize].primitives.iter().enumerate() {
-            parts.push(context.part(draw, primitive, (draw.mesh, index)));
+            parts.push(context.part(drawn, draw, primitive, (draw.mesh, index)));
         }
     }
-    Ok(Parts { parts, other_skins: others.len() })
+    let drawn = draws.iter().map(|draw| DrawnMesh::new(scene, draw)).collect();
+    Ok(Parts { parts, other_skins: others.len(), drawn })
 }
 
 /// Returns whether a draw is skinned: the node has a skin, and vertices have joint indices.
@@ -77,13 +104,34 @@ fn is_skinned(scene: &Scene, draw: &Draw) -> bool {
 }
 
 /// Checks the memory of all instances: an instance takes no space in a source and a copy in the output.
-fn check_size(scene: &Valid<Scene>, draws: impl Iterator<Item = Draw>, limits: &Limits) -> Result<(), Diag> {
-    let DrawnSize { instances, primitives, vertices, corners } = scene.drawn_size(draws);
+fn check_size<D: Iterator<Item = Draw>>(
+    scene: &Valid<Scene>,
+    draws: impl Fn() -> D,
+    limits: &Limits,
+) -> Result<(), Diag> {
+    let extra: Vec<u64> = scene.meshes.iter().map(extra_bytes).collect();
+    let extra = draws().fold(0u64, |sum, draw| sum.saturating_add(extra[draw.mesh.0 as usize]));
+    let DrawnSize { instances, primitives, vertices, corners } = scene.drawn_size(draws());
     let matrices = instances.saturating_mul(size_of::<Draw>() as u64);
-    let needed = kiln_mesh::working_set(primitives, vertices, corners).saturating_add(matrices);
+    let needed =
+        kiln_mesh::working_set(primitives, vertices, corners).saturating_add(matrices).saturating_add(extra);
     let triangles = corners / 3;
     let what = format!("{triangles} triangles of {vertices} vertices, drawn as {instances} instances,");
     limits.check_memory(needed, what)
+}
+
+/// Returns the memory of a mesh's vertex colours, further UV sets and morph targets: before and after a stage, and in the
+/// file.
+fn extra_bytes(mesh: &Mesh) -> u64 {
+    let primitive = |primitive: &Primitive| {
+        let uvs = primitive.further_uvs.iter().map(|set| set.len() * 8).sum::<usize>();
+        let deltas = |target: &kiln_ir::MorphTarget| {
+            12 * (target.positions.len() + target.normals.len() + target.tangents.len())
+        };
+        let morphs = primitive.morph_targets.iter().map(deltas).sum::<usize>();
+        (primitive.colors.len() * 16 + primitive.uv1.len() * 8 + uvs + morphs) as u64 * 3
+    };
+    mesh.primitives.iter().map(primitive).fold(0, u64::saturating_add)
 }
 
 struct Context<'a> {
@@ -96,7 +144,7 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    fn part(&self, draw: &Draw, primitive: &Primitive, origin: (MeshId, usize)) -> Part {
+    fn part(&self, drawn: usize, draw: &Draw, primitive: &Primitive, origin: (MeshId, usize)) -> Part {
         let world = self.merge.then_some(draw.world);
         let part = |transform: Option<Matrix>, motion| Part {
             own: None,
@@ -104,6 +152,7 @@ impl Context<'_> {
             mirrored: world.is_some_and(|world| world.determinant() < 0.0),
             motion,
             origin,
+            drawn,
         };
         let Some(skeleton) = self.skeleton else { return part(world, Motion::Static) };
         match draw.skin.filter(|_| !primitive.joints.is_empty()) {
@@ -147,11 +196,31 @@ fn posed(primitive: &Primitive, poses: &[Matrix]) -> Primitive {
     for vertex in 0..primitive.positions.len() {
         let blend = blend(primitive.joints[vertex], primitive.weights[vertex], poses);
         posed.positions[vertex] = blend.point(primitive.positions[vertex]);
+        let normals = blend.normal_matrix();
+        let mut lengths = [1.0; 2];
         if let Some(normal) = posed.normals.get_mut(vertex) {
-            *normal = unit(blend.normal_matrix().vector(*normal));
+            let turned = normals.vector(*normal);
+            lengths[0] = length(turned);
+            *normal = unit(turned);
         }
         if let Some([x, y, z, _]) = posed.tangents.get_mut(vertex) {
-            [*x, *y, *z] = unit(blend.vector([*x, *y, *z]));
+            let turned = blend.vector([*x, *y, *z]);
+            lengths[1] = length(turned);
+            [*x, *y, *z] = unit(turned);
+        }
+        // The blend of the displacements has to point where the pose sends the blended normal.
+        let relative =
+            |delta: [f32; 3], length: f32| if length > 0.0 { delta.map(|v| v / length) } else { delta };
+        for target in &mut posed.morph_targets {
+            if let Some(delta) = target.positions.get_mut(vertex) {
+                *delta = blend.vector(*delta);
+            }
+            if let Some(delta) = target.normals.get_mut(vertex) {
+                *delta = relative(normals.vector(*delta), lengths[0]);
+            }
+            if let Some(delta) = target.tangents.get_mut(vertex) {
+                *delta = relative(blend.vector(*delta), lengths[1]);
+            }
         }
     }
     posed
@@ -174,7 +243,11 @@ fn blend(joints: [u16; 4], weights: [f32; 4], poses: &[Matrix]) -> Matrix {
     Matrix(blended)
 }
 
+fn length(vector: [f32; 3]) -> f32 {
+    vector.iter().map(|v| v * v).sum::<f32>().sqrt()
+}
+
 fn unit(vector: [f32; 3]) -> [f32; 3] {
-    let length = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
+    let length = length(vector);
     if length > 0.0 { vector.map(|v| v / length) } else { vector }
 }
