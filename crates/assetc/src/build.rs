@@ -18,7 +18,7 @@ use crate::tools::Tools;
 use kiln_engine::fs::Log;
 use kiln_engine::{
     Code, Diag, DirectorySink, Event, Events, Fs, Journal, Limits, Outcome, PlacedArtifact, Plan, Real,
-    Records, RelPath, Severity, Shard, SourceTree, State, Store, Tree, cancelled,
+    Records, RelPath, Severity, Shard, SourceTree, State, Store, Tree, cancelled, windows_name_warning,
 };
 use kiln_format::by_path;
 use rayon::prelude::*;
@@ -372,6 +372,7 @@ fn report(
     mut problems: Vec<Diag>,
 ) -> BuildReport {
     problems.extend(planned.unmatched);
+    problems.extend(planned.assets.iter().filter_map(|asset| windows_name_warning(&asset.source)));
     problems.extend(planned.unread.into_iter().map(|(_, warning)| warning));
     let built = planned.assets.into_iter().zip(outcomes).map(|(asset, outcome)| AssetReport {
         source: asset.source,
