@@ -50,4 +50,4 @@ pub use lints::{LintLevel, LintPolicy};
 pub use path::{BadPath, RelPath};
 pub use source_files::SourceFiles;
 pub use spelling::nearest;
-pub use windows_name::{WindowsNameFault, is_windows_device, windows_name_fault, windows_name_warning};
+pub use windows_name::{WindowsNameFault, is_windows_device, windows_name_fault};

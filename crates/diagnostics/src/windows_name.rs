@@ -1,10 +1,9 @@
 //! File names that Windows cannot use: device names, a trailing dot or space, and `< > " | ? *`.
 //!
-//! A [`RelPath`] has no `\`, `:` or control character on any platform. The names here are valid on other platforms and
+//! A [`RelPath`](crate::RelPath) has no `\`, `:` or control character on any platform. The names here are valid on other platforms and
 //! occur in old projects (`aux.png`), so they are no errors: an output with such a name works everywhere but on Windows,
 //! where it can be neither checked out nor copied.
 
-use crate::{Code, Diag, RelPath};
 use std::fmt;
 
 /// The reason that Windows cannot use a file name.
@@ -57,14 +56,6 @@ fn device_part(name: &str) -> &str {
     name.split('.').next().unwrap_or_default().trim_end()
 }
 
-/// Returns the warning about a source whose output has a name that Windows cannot use.
-pub fn windows_name_warning(source: &RelPath) -> Option<Diag> {
-    let (name, fault) = source.components().find_map(|name| Some((name, windows_name_fault(name)?)))?;
-    let message = format!("the output cannot be used on Windows because of the name '{name}': {fault}");
-    let diag = Diag::new(Code::WindowsName, message).path(source);
-    Some(diag.hint("rename it, or set `lints: { windows-name: allow }` if the game never runs there"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,13 +83,5 @@ mod tests {
         for name in usable {
             assert_eq!(windows_name_fault(name), None, "{name}");
         }
-    }
-
-    #[test]
-    fn warns_about_any_component_of_a_path() {
-        let warning = windows_name_warning(&RelPath::new("ui/aux/icon.png").unwrap()).unwrap();
-        assert_eq!((warning.code, warning.path.as_deref()), (Code::WindowsName, Some("ui/aux/icon.png")));
-        assert!(warning.message.ends_with("because of the name 'aux': 'aux' is a device there"), "{warning}");
-        assert!(windows_name_warning(&RelPath::new("ui/icon.png").unwrap()).is_none());
     }
 }

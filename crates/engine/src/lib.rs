@@ -106,7 +106,6 @@ pub use json::Json;
 pub use kiln_diagnostics::{
     BadPath, Code, Diag, Limits, LintLevel, LintPolicy, MemoryBudget, RelPath, Severity, SourceFiles,
     WindowsNameFault, is_unprintable, is_windows_device, nearest, printable, windows_name_fault,
-    windows_name_warning,
 };
 pub use real::Real;
 pub use run::{Event, Events, Outcome, Plan, State, cancelled, run};
