@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the release archive of Kiln for one target.
 
-    packaging/dist.py [--target TRIPLE] [--out DIR] [--build-dir DIR]
+    packaging/dist.py [--target TRIPLE] [--out DIR] [--build-dir DIR] [--only EXECUTABLE]...
 
 The archive holds the three executables, manual pages, shell completions, the licence texts of Kiln and of every
 dependency, a CycloneDX SBOM and a list of SHA-256 sums. It is reproducible: the same commit and toolchain give the same
@@ -48,38 +48,47 @@ def commit():
     return run("git", "rev-parse", "HEAD").decode().strip(), int(run("git", "log", "-1", "--format=%ct"))
 
 
-def build(target, build_dir, revision, date):
+def static_runtime(build_dir):
+    """Returns a directory in which a linker finds the C++ runtime and the unwinder as archives only.
+
+    Build scripts ask for `-lstdc++` and Rust's standard library for `-lgcc_s`, whatever the environment says. The linker
+    takes the first directory that has either form, so the executables need no more than the C library at run time.
+    """
+    folder = build_dir / "static-runtime"
+    folder.mkdir(parents=True, exist_ok=True)
+    archive = folder / "libstdc++.a"
+    if not archive.exists():
+        archive.symlink_to(run(os.environ.get("CXX", "g++"), "-print-file-name=libstdc++.a").decode().strip())
+    # A linker script in place of the library.
+    (folder / "libgcc_s.so").write_text("INPUT(-lgcc_eh -lgcc)\n")
+    return folder
+
+
+def build(executables, target, build_dir, revision, date):
     """Builds the executables and returns their paths."""
     cargo_home = os.environ.get("CARGO_HOME", os.path.expanduser("~/.cargo"))
     sysroot = run("rustc", "--print", "sysroot").decode().strip()
     # No path of the build machine ends up in an executable: neither through panics nor through debug information of C.
-    remaps = [(str(build_dir), "/target"), (str(ROOT), "/kiln"), (cargo_home, "/cargo"), (sysroot, "/rust")]
+    # The last prefix that matches counts, and the build directory is usually inside the project.
+    remaps = [(str(ROOT), "/kiln"), (str(build_dir), "/target"), (cargo_home, "/cargo"), (sysroot, "/rust")]
     flags = [f"--remap-path-prefix={old}={new}" for old, new in remaps] + ["-Cstrip=symbols"]
     c_flags = " ".join(f"-ffile-prefix-map={old}={new}" for old, new in remaps)
     if target.endswith("linux-gnu"):
-        flags += ["-Clink-arg=-static-libgcc"]
+        flags += [f"-Lnative={static_runtime(build_dir)}"]
     env = os.environ | {
         "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags),
         "CARGO_TARGET_DIR": str(build_dir),
         "CARGO_INCREMENTAL": "0",
         "CFLAGS": c_flags,
         "CXXFLAGS": c_flags,
-        # `libstdc++` is linked into the executable: the C++ runtime of a player's machine does not matter.
-        "CXXSTDLIB": "static=stdc++" if target.endswith("linux-gnu") else os.environ.get("CXXSTDLIB", ""),
         "KILN_COMMIT": revision,
         "KILN_COMMIT_DATE": date,
         "SOURCE_DATE_EPOCH": "0",
         "ZERO_AR_DATE": "1",
     }
-    if not env["CXXSTDLIB"]:
-        del env["CXXSTDLIB"]
-    if target.endswith("linux-gnu"):
-        library = run(os.environ.get("CXX", "g++"), "-print-file-name=libstdc++.a").decode().strip()
-        flags.append(f"-Lnative={os.path.dirname(os.path.realpath(library))}")
-        env["CARGO_ENCODED_RUSTFLAGS"] = "\x1f".join(flags)
     suffix = ".exe" if "windows" in target else ""
     paths = []
-    for package, features, name in EXECUTABLES:
+    for package, features, name in executables:
         # One call for each: features of one executable must not change another.
         command = ["cargo", "build", "--release", "--locked", "--target", target, "-p", package, "--bin", name]
         run(*command, *(["--features", ",".join(features)] if features else []), env=env)
@@ -95,6 +104,17 @@ def manual(executable, name, scratch):
         yield f"share/man/man1/{page.name}", page.read_bytes()
     for shell, pattern in SHELLS.items():
         yield f"share/completions/{shell}/{pattern.format(name)}", run(executable, "completions", shell)
+
+
+def check_executables(executables, build_dir):
+    """Ends the program if an executable contains a path of this machine or needs more than the C library."""
+    home = os.path.expanduser("~")
+    for path, content in executables:
+        for folder in {str(ROOT), str(build_dir), home} - {"/"}:
+            if folder.encode() + b"/" in content:
+                sys.exit(f"error: {path} contains the path {folder}")
+        if content.startswith(b"\x7fELF") and (b"libstdc++.so" in content or b"libgcc_s.so" in content):
+            sys.exit(f"error: {path} is linked to libstdc++ or libgcc_s dynamically")
 
 
 def archive(files, top, date):
@@ -113,16 +133,19 @@ def main():
     parser.add_argument("--target", default=host(), help="target triple (default: this machine's)")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "target" / "dist", help="where the archive goes")
     parser.add_argument("--build-dir", type=pathlib.Path, default=ROOT / "target" / "dist-build")
+    names = [name for _, _, name in EXECUTABLES]
+    parser.add_argument("--only", action="append", choices=names, help="build this executable only; may be repeated")
     arguments = parser.parse_args()
+    executables = [row for row in EXECUTABLES if not arguments.only or row[2] in arguments.only]
     target, out, build_dir = arguments.target, arguments.out.resolve(), arguments.build_dir.resolve()
     revision, seconds = commit()
     day = run("git", "log", "-1", "--format=%cs").decode().strip()
     metadata = json.loads(run("cargo", "metadata", "--locked", "--format-version=1", "--filter-platform", target))
     version = next(p["version"] for p in metadata["packages"] if p["name"] == "assetc")
-    packages = linked_packages(run, [(package, features) for package, features, _ in EXECUTABLES], target, metadata)
+    packages = linked_packages(run, [(package, features) for package, features, _ in executables], target, metadata)
 
     files = []
-    for path in build(target, build_dir, revision, day):
+    for path in build(executables, target, build_dir, revision, day):
         files.append((f"bin/{path.name}", path.read_bytes(), True))
         if target == host():
             files += [(name, content, False) for name, content in manual(path, path.stem, build_dir / "man")]
@@ -135,6 +158,7 @@ def main():
     sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {path}\n" for path, content, _ in sorted(files))
     files.append(("SHA256SUMS", sums.encode(), False))
 
+    check_executables([(path, content) for path, content, executable in files if executable], build_dir)
     top = f"kiln-{version}-{target}"
     packed = archive(files, top, seconds)
     out.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ import hashlib
 import pathlib
 import uuid
 
+CODE = (".rs", ".c", ".h", ".py")
 LICENCE_NAMES = ("license", "licence", "copying", "copyright", "notice", "unlicense")
 
 
@@ -26,10 +27,10 @@ def linked_packages(run, roots, target, metadata):
 
 
 def licence_files(package):
-    """Returns the licence files in the source of a package, sorted by name."""
+    """Returns the licence files in the source of a package, sorted by path; also those of C libraries inside it."""
     source = pathlib.Path(package["manifest_path"]).parent
-    named = [p for p in source.iterdir() if p.is_file() and p.name.lower().startswith(LICENCE_NAMES)]
-    return sorted(named, key=lambda p: p.name)
+    is_licence = lambda p: p.name.lower().startswith(LICENCE_NAMES) and p.suffix.lower() not in CODE and p.is_file()
+    return sorted(filter(is_licence, source.rglob("*")), key=lambda p: p.relative_to(source).as_posix())
 
 
 def licence_texts(packages):
@@ -40,7 +41,9 @@ def licence_texts(packages):
         files = licence_files(package)
         if not files:
             # The expression is binding; the texts of these licences are below, from packages that include them.
-            files_text = [f"This package includes no licence text; its licence is {package['license']}.\n"]
+            authors = ", ".join(package.get("authors") or [f"the authors of {package['name']}"])
+            text = f"This package includes no licence text; its licence is {package['license']}.\nCopyright {authors}\n"
+            files_text = [text]
         else:
             files_text = [path.read_text(encoding="utf-8", errors="replace") for path in files]
         for text in files_text:

@@ -18,7 +18,7 @@ use crate::tools::Tools;
 use kiln_engine::fs::Log;
 use kiln_engine::{
     Code, Diag, DirectorySink, Event, Events, Fs, Journal, Limits, Outcome, PlacedArtifact, Plan, Real,
-    Records, RelPath, Severity, Shard, SourceTree, State, Store, Tree, cancelled,
+    Records, RelPath, Severity, Shard, SourceTree, State, Store, Tree, cancelled, windows_name_fault,
 };
 use kiln_format::by_path;
 use rayon::prelude::*;
@@ -333,6 +333,14 @@ fn unowned(path: &RelPath) -> Diag {
         .hint("remove the file from the output directory, or set `pack_unowned: false`")
 }
 
+/// Returns the warning about a source whose output has a name that Windows cannot use.
+fn windows_name_warning(source: &RelPath) -> Option<Diag> {
+    let (name, fault) = source.components().find_map(|name| Some((name, windows_name_fault(name)?)))?;
+    let message = format!("the output cannot be used on Windows because of the name '{name}': {fault}");
+    let diag = Diag::new(Code::WindowsName, message).path(source);
+    Some(diag.hint("rename it, or set `lints: { windows-name: allow }` if the game never runs there"))
+}
+
 /// Returns the artifacts of earlier builds that are still in the output although their source failed or could not be
 /// read.
 fn kept_artifacts(
@@ -372,6 +380,7 @@ fn report(
     mut problems: Vec<Diag>,
 ) -> BuildReport {
     problems.extend(planned.unmatched);
+    problems.extend(planned.assets.iter().filter_map(|asset| windows_name_warning(&asset.source)));
     problems.extend(planned.unread.into_iter().map(|(_, warning)| warning));
     let built = planned.assets.into_iter().zip(outcomes).map(|(asset, outcome)| AssetReport {
         source: asset.source,
@@ -409,4 +418,18 @@ fn verify(out: &dyn Fs, names: &[&RelPath]) -> Vec<Diag> {
         }
     };
     names.par_iter().filter_map(bad).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warns_about_names_that_windows_cannot_use() {
+        let warning = |path: &str| windows_name_warning(&RelPath::new(path).unwrap());
+        let found = warning("ui/aux/icon.png").unwrap();
+        assert_eq!((found.code, found.path.as_deref()), (Code::WindowsName, Some("ui/aux/icon.png")));
+        assert!(found.message.ends_with("because of the name 'aux': 'aux' is a device there"), "{found}");
+        assert!(warning("ui/icon.png").is_none());
+    }
 }

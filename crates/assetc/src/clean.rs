@@ -69,6 +69,9 @@ pub fn clean(roots: &Roots, waiting: &dyn Fn()) -> Result<CleanReport, Diag> {
         }
     }
     out.remove(&journal_path()).map_err(fault)?;
+    // Closed first: a removed file that is still open can keep its name on Windows.
+    drop(journal);
+    out.remove_lock(&journal_path());
     // Fails, as it should, if foreign files are left in the directory.
     let _ = std::fs::remove_dir(out.root());
     Ok(cleaned)

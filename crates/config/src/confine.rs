@@ -69,6 +69,22 @@ fn foreign_form(text: &str) -> Option<&'static str> {
     }
 }
 
+/// Returns the reason that a path of a project file means different directories on different platforms: `\\` and drive
+/// letters, except in a path that is absolute on this platform.
+pub fn not_portable(text: &str) -> Option<&'static str> {
+    let is_absolute = cfg!(windows)
+        && Path::new(text)
+            .components()
+            .next()
+            .is_some_and(|first| matches!(first, Component::Prefix(_) | Component::RootDir));
+    match text.as_bytes() {
+        _ if is_absolute => None,
+        [drive, b':', ..] if drive.is_ascii_alphabetic() => Some("has a Windows drive letter"),
+        _ if text.contains('\\') => Some("contains `\\`; directories are separated by `/` on every platform"),
+        _ => None,
+    }
+}
+
 /// Normalizes a path: removes `.`, `..` and redundant slashes. A symbolic link is resolved only where a `..` follows it, so
 /// that names stay as the user wrote them.
 pub fn tidy(path: &Path) -> PathBuf {
@@ -155,6 +171,19 @@ mod tests {
         }
         // A sibling directory whose name has the name of the project as a prefix.
         assert!(inside(&root, "../game2").is_err());
+    }
+
+    #[test]
+    fn rejects_separators_and_drives_of_windows() {
+        for text in ["a\\b", "a/b\\c", "..\\x"] {
+            assert!(not_portable(text).unwrap().contains("separated by `/`"), "{text}");
+        }
+        for text in ["C:x\\y", "c:/x", "C:\\x", "\\x", "\\\\server\\share"] {
+            assert_eq!(not_portable(text).is_none(), cfg!(windows), "{text}");
+        }
+        for text in ["a/b", "../a", ".", "", "ab:c"] {
+            assert_eq!(not_portable(text), None, "{text}");
+        }
     }
 
     #[test]

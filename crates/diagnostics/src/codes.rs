@@ -135,6 +135,7 @@ codes! {
         SymlinkIgnored = "symlink-ignored", Warning, "A symbolic link points to a directory, out of the tree or to a missing file, and was ignored; copy its target into the tree.";
         PathNotUtf8 = "path-not-utf8", Warning, "The file name is not UTF-8, so the file was ignored; rename it.";
         PathNotPortable = "path-not-portable", Warning, "The file name is invalid on some platforms, so the file was ignored; rename it.";
+        WindowsName = "windows-name", Warning, "Windows cannot use the name of the source, and so of its output: the name of a device (`con`, `aux`, `nul`, `com1`, with any extension), a trailing dot or space, or a character such as `?` or `*`. Rename the source, or set `lints: { windows-name: allow }` if the game never runs there.";
         ActionPanicked = "action-panicked", Error, "An internal error in Kiln while it processed this source; please report it with the file. Other sources are not affected.";
         Cancelled = "cancelled", Error, "The run was interrupted by Ctrl-C, `SIGTERM`, or a program that uses Kiln as a library; finished results are kept. Run the command again to build the others.";
         ActionLost = "action-lost", Error, "An internal error in Kiln: an action ended without a result; please report it.";

@@ -41,6 +41,7 @@ mod lints;
 mod path;
 mod source_files;
 mod spelling;
+mod windows_name;
 
 pub use codes::{Code, Section, UnknownCode, document};
 pub use diag::{Diag, Severity, is_unprintable, printable};
@@ -49,3 +50,4 @@ pub use lints::{LintLevel, LintPolicy};
 pub use path::{BadPath, RelPath};
 pub use source_files::SourceFiles;
 pub use spelling::nearest;
+pub use windows_name::{WindowsNameFault, is_windows_device, windows_name_fault};

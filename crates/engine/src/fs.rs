@@ -237,6 +237,9 @@ pub trait Fs: Sync {
     /// # Errors
     /// If the log is not a regular file, or cannot be read or locked.
     fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<(Vec<u8>, LogGuard)>;
+
+    /// Removes the lock file of a log that was removed, unless the lock is on the log itself or another process has it open.
+    fn remove_lock(&self, _name: &RelPath) {}
 }
 
 /// A shared lock on a log, released when dropped.

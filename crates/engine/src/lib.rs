@@ -65,6 +65,7 @@
 pub mod action;
 pub mod artifact;
 pub mod cache_entry;
+pub mod file_in_use;
 mod fold;
 pub mod fs;
 pub mod glob;
@@ -73,6 +74,7 @@ pub mod inputs;
 pub mod journal;
 pub mod json;
 pub mod lock;
+mod log_file;
 pub mod mem;
 mod memory;
 pub mod ownership;
@@ -103,7 +105,7 @@ pub use journal::{Journal, Records};
 pub use json::Json;
 pub use kiln_diagnostics::{
     BadPath, Code, Diag, Limits, LintLevel, LintPolicy, MemoryBudget, RelPath, Severity, SourceFiles,
-    is_unprintable, nearest, printable,
+    WindowsNameFault, is_unprintable, is_windows_device, nearest, printable, windows_name_fault,
 };
 pub use real::Real;
 pub use run::{Event, Events, Outcome, Plan, State, cancelled, run};

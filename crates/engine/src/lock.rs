@@ -1,7 +1,11 @@
-//! Advisory file locks. A lock is released when its process ends, so a killed run never blocks the next one.
+//! File locks. A lock is released when its process ends, so a killed run never blocks the next one.
+//!
+//! Unix locks are advisory and belong to the inode: a locked file can be replaced, and whoever waited for the old one finds
+//! out and opens the new one. Windows neither replaces nor removes a file that is open without sharing its deletion, so a
+//! file that is opened here stays at its path as long as a process owns the lock or waits for it.
 
 use crate::regular_file;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 
@@ -23,7 +27,10 @@ pub fn open_locked(path: &Path, mode: LockMode, waiting: &dyn Fn()) -> io::Resul
     loop {
         regular_file::check_or_absent(path)?;
         let write = mode == LockMode::Exclusive;
-        let file = OpenOptions::new().read(true).write(write).create(write).truncate(false).open(path)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(write).create(write).truncate(false);
+        deny_removal(&mut options);
+        let file = options.open(path)?;
         let tried = match mode {
             LockMode::Exclusive => file.try_lock(),
             LockMode::Shared => file.try_lock_shared(),
@@ -53,15 +60,32 @@ pub fn open_locked(path: &Path, mode: LockMode, waiting: &dyn Fn()) -> io::Resul
 fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let open = file.metadata()?;
-    match fs::metadata(path) {
+    match std::fs::metadata(path) {
         Ok(named) => Ok((open.dev(), open.ino()) == (named.dev(), named.ino())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// On other platforms an open file cannot be replaced, so the locked file is the file at the path.
-#[cfg(not(unix))]
-fn is_named(_file: &File, path: &Path) -> io::Result<bool> {
-    fs::exists(path)
+/// Returns true: nobody can rename, replace or remove the file while it is open, see [`deny_removal`].
+#[cfg(windows)]
+fn is_named(_file: &File, _path: &Path) -> io::Result<bool> {
+    Ok(true)
 }
+
+/// Returns whether there is a file at the path. On other platforms an open file cannot be identified.
+#[cfg(not(any(unix, windows)))]
+fn is_named(_file: &File, path: &Path) -> io::Result<bool> {
+    std::fs::exists(path)
+}
+
+/// Lets other processes read and write the file while it is open, but not rename, replace or remove it.
+#[cfg(windows)]
+fn deny_removal(options: &mut OpenOptions) {
+    const FILE_SHARE_READ: u32 = 1;
+    const FILE_SHARE_WRITE: u32 = 2;
+    std::os::windows::fs::OpenOptionsExt::share_mode(options, FILE_SHARE_READ | FILE_SHARE_WRITE);
+}
+
+#[cfg(not(windows))]
+fn deny_removal(_options: &mut OpenOptions) {}

@@ -1,16 +1,17 @@
 //! The file system of a directory on disk.
 //!
 //! Files appear by rename only: they are written under a temporary name in the root, flushed in a batch, then renamed into
-//! place. The log is protected by an advisory lock that ends with the process, so a killed run never blocks the next one. The
-//! next owner of the lock removes the temporary files that a killed run left behind.
+//! place. The log is protected by a lock that ends with the process ([`log_file`]), so a killed run never blocks the next
+//! one. The next owner of the lock removes the temporary files that a killed run left behind.
 
+use crate::file_in_use::retry_while_in_use;
 use crate::fs::{Fill, Fs, Log, LogGuard, Occupant, Staged, Stamp, Tree};
-use crate::lock::{LockMode, open_locked};
-use crate::publish::{Durability, FlushableRoot, publish_batch};
+use crate::log_file::{self, LockPlacement, LogFile};
+use crate::publish::{FlushableRoot, publish_batch};
 use crate::temporary::TemporaryFile;
 use crate::{Hash, RelPath, regular_file, walk};
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -70,7 +71,8 @@ impl Real {
         for item in fs::read_dir(&self.root)? {
             let item = item?;
             if item.file_name().to_string_lossy().starts_with(&self.prefix) {
-                ignore_not_found(fs::remove_file(item.path()))?;
+                let path = item.path();
+                ignore_not_found(retry_while_in_use(|| fs::remove_file(&path)))?;
             }
         }
         Ok(())
@@ -247,7 +249,10 @@ impl Fs for Real {
         }
         match self.occupant(path)? {
             Occupant::Nothing => {}
-            Occupant::File => ignore_not_found(fs::remove_file(path.below(&self.root)))?,
+            Occupant::File => {
+                let file = path.below(&self.root);
+                ignore_not_found(retry_while_in_use(|| fs::remove_file(&file)))?;
+            }
             // This replaced the file that was written, so it is not ours and is kept.
             Occupant::Directory | Occupant::Link | Occupant::Special => return Ok(()),
         }
@@ -262,63 +267,23 @@ impl Fs for Real {
     }
 
     fn open_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Box<dyn Log>> {
-        let path = name.below(&self.root);
-        let file = open_locked(&path, LockMode::Exclusive, waiting)?;
+        let log = LogFile::open(name.below(&self.root), self.temporary(), LockPlacement::NATIVE, waiting)?;
         self.sweep()?;
-        Ok(Box::new(RealLog { file, path, temporary: self.temporary() }))
+        Ok(Box::new(log))
     }
 
     fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<(Vec<u8>, LogGuard)> {
-        match open_locked(&name.below(&self.root), LockMode::Shared, waiting) {
-            Ok(file) => Ok((read_to_len(&file, file.metadata()?.len())?, LogGuard(Box::new(file)))),
-            Err(e) if is_not_found(&e) => Ok((vec![], LogGuard::nothing())),
-            Err(e) => Err(e),
-        }
-    }
-}
-
-struct RealLog {
-    file: File,
-    path: PathBuf,
-    temporary: PathBuf,
-}
-
-impl Log for RealLog {
-    fn name(&self) -> String {
-        self.path.display().to_string()
+        log_file::read(&name.below(&self.root), LockPlacement::NATIVE, waiting)
     }
 
-    fn byte_len(&mut self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
-    }
-
-    fn read_at(&mut self, offset: u64, len: u64) -> io::Result<Vec<u8>> {
-        self.file.seek(SeekFrom::Start(offset))?;
-        read_to_len((&self.file).take(len), len)
-    }
-
-    fn truncate(&mut self, len: u64) -> io::Result<()> {
-        self.file.set_len(len)
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.seek(SeekFrom::End(0))?;
-        self.file.write_all(bytes)
-    }
-
-    fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let mut pending = TemporaryFile::create(self.temporary.clone())?;
-        // The new file is locked before the rename, so that the lock has no gap.
-        pending.file.lock()?;
-        pending.file.write_all(bytes)?;
-        self.file = pending.publish_open(&self.path, Durability::Durable)?;
-        Ok(())
+    fn remove_lock(&self, name: &RelPath) {
+        log_file::remove_lock(&name.below(&self.root), LockPlacement::NATIVE);
     }
 }
 
 /// Reads a stream to its end and checks that it has at least `len` bytes. A short read is an error of the disk or the
 /// server, and must not be mistaken for a truncated file.
-fn read_to_len(mut from: impl Read, len: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_to_len(mut from: impl Read, len: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
     from.read_to_end(&mut bytes)?;
     if (bytes.len() as u64) < len {
@@ -333,7 +298,7 @@ fn now_ns() -> i64 {
 }
 
 /// Returns whether an error means that the file does not exist: not found, or a parent is not a directory.
-fn is_not_found(error: &io::Error) -> bool {
+pub(crate) fn is_not_found(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
@@ -347,39 +312,11 @@ fn ignore_not_found(result: io::Result<()>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::publish::publish;
+    use crate::publish::{Durability, publish};
+    use std::io::Write;
 
     fn path(path: &str) -> RelPath {
         RelPath::new(path).unwrap()
-    }
-
-    /// A reader that waits for the owner reads the final log, also if the owner replaced the file, and blocks the next owner.
-    #[test]
-    fn log_readers_and_owners_exclude_each_other() {
-        let dir = tempfile::tempdir().unwrap();
-        let real = Real::open(dir.path()).unwrap();
-        let name = path("log");
-        let (waits, waiting) = std::sync::mpsc::channel();
-        let waits = || waits.send(()).unwrap();
-        let mut log = real.open_log(&name, &|| ()).unwrap();
-        std::thread::scope(|scope| {
-            let reader = scope.spawn(|| real.read_log(&name, &waits.clone()).unwrap());
-            waiting.recv().unwrap();
-            log.replace(b"first").unwrap();
-            log.append(b", second").unwrap();
-            drop(log);
-            let (bytes, held) = reader.join().unwrap();
-            assert_eq!(bytes, b"first, second");
-
-            let owner = scope.spawn(|| {
-                let mut log = real.open_log(&name, &waits.clone()).unwrap();
-                let len = log.byte_len().unwrap();
-                log.read_at(0, len).unwrap()
-            });
-            waiting.recv().unwrap();
-            drop(held);
-            assert_eq!(owner.join().unwrap(), b"first, second");
-        });
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A process that ends by [`std::process::exit`] drops nothing. So every temporary path is in a registry of the process,
 //! from which [`remove_all`] removes what is left. A killed process leaves its files to the sweep of the next run.
 
+use crate::file_in_use::{self, retry_while_in_use};
 use crate::publish::{Durability, publish};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -40,8 +41,8 @@ pub fn remove_all() {
 fn remove(path: &Path, kind: Kind) {
     // What cannot be removed is left to the sweep of the next run, or to the cleanup of the system's temporary directory.
     let _ = match kind {
-        Kind::File => fs::remove_file(path),
-        Kind::Directory => fs::remove_dir_all(path),
+        Kind::File => retry_while_in_use(|| fs::remove_file(path)),
+        Kind::Directory => retry_while_in_use(|| fs::remove_dir_all(path)),
     };
 }
 
@@ -85,7 +86,7 @@ impl TemporaryPath {
 
     /// Renames the file or directory; it is no longer temporary then.
     pub(crate) fn rename(&self, target: &Path) -> io::Result<()> {
-        fs::rename(&self.path, target)?;
+        file_in_use::rename(&self.path, target)?;
         registry().paths.remove(&self.path);
         Ok(())
     }

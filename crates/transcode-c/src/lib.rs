@@ -238,3 +238,35 @@ pub extern "C" fn kiln_transcode_message(status: c_int) -> *const c_char {
     };
     message.as_ptr()
 }
+
+/// The alignment of the memory that a host of WebAssembly gets.
+#[cfg(target_arch = "wasm32")]
+const HOST_ALIGNMENT: usize = 16;
+
+/// Allocates zeroed memory for a host of WebAssembly, which has no allocator for the memory of the module; null if `size` is
+/// 0 or there is not enough. `kiln_transcode_free` frees it.
+#[cfg(target_arch = "wasm32")]
+#[unsafe(no_mangle)]
+pub extern "C" fn kiln_transcode_allocate(size: usize) -> *mut u8 {
+    match std::alloc::Layout::from_size_align(size, HOST_ALIGNMENT) {
+        // SAFETY: the size of the layout is not zero.
+        Ok(layout) if size > 0 => unsafe { std::alloc::alloc_zeroed(layout) },
+        _ => core::ptr::null_mut(),
+    }
+}
+
+/// Frees memory of `kiln_transcode_allocate`.
+///
+/// # Safety
+///
+/// `data` is null, or comes from `kiln_transcode_allocate` with the same `size` and was not freed yet.
+#[cfg(target_arch = "wasm32")]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kiln_transcode_free(data: *mut u8, size: usize) {
+    if let Ok(layout) = std::alloc::Layout::from_size_align(size, HOST_ALIGNMENT)
+        && !data.is_null()
+    {
+        // SAFETY: the caller's promise.
+        unsafe { std::alloc::dealloc(data, layout) }
+    }
+}

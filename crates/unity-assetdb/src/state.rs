@@ -347,7 +347,7 @@ impl State {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(StateError::Missing),
             Err(error) => return Err(StateError::Io(error)),
         };
-        let mut file = PagedFile::map(&file).map_err(StateError::Io)?;
+        let mut file = PagedFile::open(&file).map_err(StateError::Io)?;
         let unusable = |Damage(why)| StateError::Unusable(why);
         let header = Header::get(file.raw(), file.raw().len() as u64).map_err(unusable)?;
         file.load_checksums(header.checksums, header.checksums_crc).map_err(unusable)?;

@@ -11,7 +11,7 @@ use kiln_engine::{Code, Diag};
 
 use super::{Config, FILE_NAME, Preset};
 use kiln_config::cache::TRUST_HINT;
-use kiln_config::confine::{Outside, inside, inside_path, real, tidy};
+use kiln_config::confine::{Outside, inside, inside_path, not_portable, real, tidy};
 use kiln_config::nodes::Text;
 
 /// The input and output directories of a build.
@@ -48,6 +48,13 @@ impl Origin {
         Origin { path: config.name.clone(), at, hint }
     }
 
+    /// Rejects a path that other platforms would read differently.
+    fn check_portable(&self, key: &str, text: &str) -> Result<(), Diag> {
+        not_portable(text).map_or(Ok(()), |why| {
+            Err(self.mark(Diag::new(Code::ConfigBadValue, format!("'{key}: {text}' {why}"))))
+        })
+    }
+
     /// Adds path, position and hint to a diagnostic.
     fn mark(&self, diag: Diag) -> Diag {
         diag.path(&self.path).at(&self.at).hint(&self.hint)
@@ -60,8 +67,8 @@ impl Roots {
     ///
     /// # Errors
     ///
-    /// The output is the root of the file system, or the configuration is not [trusted](Config::trust) and names a
-    /// directory outside the project.
+    /// The output is the root of the file system, the configuration is not [trusted](Config::trust) and names a directory
+    /// outside the project, or it names one with `\\` or a drive letter, which other platforms would read differently.
     pub fn locate(config: &Config, preset: Option<&Preset>, output: Option<&Path>) -> Result<Roots, Diag> {
         let project = config.project();
         let input = tidy(&project.join(config.input()));
@@ -73,6 +80,7 @@ impl Roots {
                 input_origin.mark(Diag::new(Code::UntrustedInput, message)).hint(TRUST_HINT)
             })?;
         }
+        input_origin.check_portable("input", config.input())?;
         let by_user = output.is_some();
         let (output, output_origin) = match output {
             Some(output) => {
@@ -101,6 +109,9 @@ impl Roots {
             inside(project, config.output(preset)).map_err(|why| outside("the output directory", &why))?;
             inside_path(project, parent)
                 .map_err(|why| outside("the pack beside the output directory", &why))?;
+        }
+        if !by_user {
+            output_origin.check_portable("output", config.output(preset))?;
         }
         Ok(Roots { pack, project: tidy(project), input_origin, input, output, output_origin })
     }
@@ -270,13 +281,25 @@ mod tests {
         assert!(over.hint.as_deref().is_some_and(|hint| hint.contains("-o")), "{over}");
     }
 
+    #[cfg(not(windows))]
+    #[test]
+    fn rejects_paths_that_windows_reads_differently() {
+        let project = Project::new();
+        for text in ["input: 'art\\in'", "output: 'build\\runtime'", "output: 'D:/out'", "output: 'C:\\x'"] {
+            let error = Roots::locate(&project.trusted(text), None, None).unwrap_err();
+            assert_eq!(error.code, Code::ConfigBadValue, "{text}");
+            assert!(error.at.is_some() && error.hint.is_some(), "{error}");
+        }
+    }
+
     #[test]
     fn untrusted_project_cannot_name_outside_directories() {
         let project = Project::new();
         let refused = |text: &str, output: Option<&str>| {
             let output = output.map(|output| project.1.join(output));
             let roots = Roots::locate(&project.config(text), None, output.as_deref());
-            assert!(Roots::locate(&project.trusted(text), None, output.as_deref()).is_ok(), "{text}");
+            let trusted = Roots::locate(&project.trusted(text), None, output.as_deref());
+            assert_eq!(trusted.is_ok(), output.is_some() || !text.contains('\\'), "{text}");
             roots
                 .err()
                 .map(|diag| format!("{} {}", diag.code, diag.at.unwrap_or_default()))

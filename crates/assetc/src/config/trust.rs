@@ -287,7 +287,7 @@ fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let _ = std::fs::remove_file(&temporary);
     let placed = options.write(true).create_new(true).open(&temporary).and_then(|mut open| {
         open.write_all(bytes)?;
-        publish(&open, Durability::Durable, || std::fs::rename(&temporary, file))
+        publish(&open, Durability::Durable, || kiln_engine::file_in_use::rename(&temporary, file))
     });
     if placed.is_err() {
         let _ = std::fs::remove_file(&temporary);

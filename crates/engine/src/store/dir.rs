@@ -148,6 +148,7 @@ mod unix {
 #[cfg_attr(unix, allow(dead_code, reason = "compared with the Unix implementation by a test"))]
 mod portable {
     use super::*;
+    use crate::file_in_use;
     use std::fs;
     use std::path::PathBuf;
 
@@ -193,7 +194,7 @@ mod portable {
         }
 
         pub(in crate::store) fn rename(&self, name: &str, to: &Dir, new: &str) -> io::Result<()> {
-            fs::rename(self.0.join(name), to.0.join(new))
+            file_in_use::rename(&self.0.join(name), &to.0.join(new))
         }
 
         pub(in crate::store) fn remove(&self, name: &str) -> io::Result<()> {

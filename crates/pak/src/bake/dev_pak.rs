@@ -1,7 +1,7 @@
 //! A pak for development: baked from its sources on demand, for hot reload.
 
 use super::{Bake, BakeError, Baked};
-use crate::{Change, PakBuf};
+use crate::{Change, Options, PakBuf};
 use kiln_engine::{Code, Diag};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -127,7 +127,8 @@ fn bake<'a>(src: &Path, dst: &Path, dir: Option<&PathBuf>) -> Bake<'a> {
 pub type Loose = DevPak;
 
 fn open(path: &Path) -> Result<Arc<PakBuf>, BakeError> {
-    let pak = PakBuf::open(path);
+    // Windows does not replace a mapped file, and the next bake replaces this one.
+    let pak = PakBuf::open_with(path, Options::default().mapped(!cfg!(windows)));
     let pak = pak
         .map_err(|e| Diag::new(Code::Unreadable, format!("cannot open the pak: {e}")).path(path.display()))?;
     Ok(Arc::new(pak))

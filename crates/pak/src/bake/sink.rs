@@ -51,6 +51,11 @@ impl<'a> PakSink<'a> {
         [&self.current, &self.partial].into_iter().flatten()
     }
 
+    /// Closes the paks of earlier bakes once their payloads are copied: not every file system replaces an open file.
+    fn close_earlier(&mut self) {
+        (self.current, self.partial) = (None, None);
+    }
+
     /// Stages a payload that is generated from the plan alone.
     pub(super) fn stage_payload(&self, compressed: &CompressedPayload) -> io::Result<Payload> {
         let blob = Blob::of(&compressed.bytes);
@@ -73,7 +78,7 @@ impl<'a> PakSink<'a> {
     }
 
     /// Writes the pak, unless the existing file is identical; returns `true` if it was left unchanged.
-    pub(super) fn write(&self, layout: &Layout, journal: &Journal, overwrite: bool) -> Result<bool, Diag> {
+    pub(super) fn write(mut self, layout: &Layout, journal: &Journal, overwrite: bool) -> Result<bool, Diag> {
         let matches_layout = |pak: &EarlierPak| pak.pak.matches_layout(&layout.header, &layout.index);
         let unchanged = self.is_unmodified && self.current.as_ref().is_some_and(matches_layout);
         if !unchanged {
@@ -84,15 +89,17 @@ impl<'a> PakSink<'a> {
                 .stage(&mut |file| layout.write(&|payload, out| self.copy(payload, out), file))
                 .map_err(unwritable)?;
             self.paths.admit(journal, overwrite)?;
+            self.close_earlier();
             let placed = self.paths.out.publish(vec![(staged, self.paths.name.clone())]).into_iter().next();
             placed.unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map_err(unwritable)?;
         }
+        self.close_earlier();
         self.paths.remove_partial();
         Ok(unchanged)
     }
 
     /// Keeps the successful payloads of a failed bake for the next one. Best effort: errors are ignored.
-    pub(super) fn write_partial(&self, plan: &Plan, payloads: &[Option<Payload>]) {
+    pub(super) fn write_partial(mut self, plan: &Plan, payloads: &[Option<Payload>]) {
         let mut good = Plan::default();
         let mut kept = Vec::new();
         for (node, payload) in plan.nodes.iter().zip(payloads) {
@@ -106,6 +113,7 @@ impl<'a> PakSink<'a> {
         else {
             return;
         };
+        self.close_earlier();
         let name = self.paths.partial.file_name().and_then(|name| name.to_str());
         if let Some(name) = name.and_then(|name| RelPath::new(name).ok()) {
             self.paths.cache.publish(vec![(staged, name)]);

@@ -3,10 +3,9 @@
 //! A lookup therefore reads and checks the pages that it touches and no others, and damage in any of them is an error
 //! instead of a wrong answer.
 
-// The one place of this crate that is not safe: see `PagedFile::map`.
+// The one place of this crate that is not safe: see `contents`.
 #![allow(unsafe_code)]
 
-use memmap2::Mmap;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,10 +18,19 @@ pub(crate) const PAGE: usize = 16 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Damage(pub(crate) &'static str);
 
-/// A memory-mapped file with checksums per page.
+/// The bytes of the file: memory-mapped, so that only the pages that a lookup touches are read.
+#[cfg(not(windows))]
+type Contents = memmap2::Mmap;
+
+/// The bytes of the file. Windows refuses to replace a file that any process has mapped, so that a server with an open index
+/// would block every bake; there the file is read as a whole.
+#[cfg(windows)]
+type Contents = Vec<u8>;
+
+/// A file with checksums per page.
 #[derive(Debug)]
 pub(crate) struct PagedFile {
-    map: Mmap,
+    map: Contents,
     /// The offset of the checksum table, which is where the pages end.
     end: usize,
     /// One bit for each page, set once its checksum was found correct.
@@ -30,17 +38,12 @@ pub(crate) struct PagedFile {
 }
 
 impl PagedFile {
-    /// Maps a file. Its length is all that is read.
+    /// Maps a file, or reads it where a mapped file cannot be replaced.
     ///
     /// # Errors
-    /// If the system cannot map the file.
-    pub(crate) fn map(file: &File) -> io::Result<PagedFile> {
-        // SAFETY: a map is sound as long as the file under it is not modified. This crate never writes to a state in
-        // place: a new one is written under a temporary name and renamed, and the old one stays as it was for every
-        // process that has it mapped. Another program that overwrites it breaks that contract, as with every
-        // memory-mapped file; the map is only ever read as bytes, after its checksum was found correct.
-        let map = unsafe { Mmap::map(file)? };
-        Ok(PagedFile { map, end: 0, verified: Vec::new() })
+    /// If the system cannot map or read the file.
+    pub(crate) fn open(file: &File) -> io::Result<PagedFile> {
+        Ok(PagedFile { map: contents(file)?, end: 0, verified: Vec::new() })
     }
 
     /// Returns all bytes, unverified.
@@ -106,6 +109,23 @@ impl PagedFile {
         }
         Ok(())
     }
+}
+
+/// Maps a file. Its length is all that is read.
+#[cfg(not(windows))]
+fn contents(file: &File) -> io::Result<Contents> {
+    // SAFETY: a map is sound as long as the file under it is not modified. This crate never writes to a state in place: a
+    // new one is written under a temporary name and renamed, and the old one stays as it was for every process that has it
+    // mapped. Another program that overwrites it breaks that contract, as with every memory-mapped file; the map is only
+    // ever read as bytes, after its checksum was found correct.
+    unsafe { memmap2::Mmap::map(file) }
+}
+
+#[cfg(windows)]
+fn contents(mut file: &File) -> io::Result<Contents> {
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut file, &mut bytes)?;
+    Ok(bytes)
 }
 
 /// The file is shorter than its header states.

@@ -4,6 +4,8 @@
 //! `.bashrc`) and `~`, a `~` before a digit (`git~1` is an alias of `.git` on Windows), the reserved device names of
 //! Windows (`con`, `nul.txt`), a trailing `.` or space, and `< > " | ? *`. Path traversal is not escaped: it is an error.
 
+use kiln_engine::is_windows_device;
+
 /// Returns the path with each component escaped. Different paths stay different.
 pub(super) fn escape(path: &str) -> String {
     path.split('/').map(component).collect::<Vec<_>>().join("/")
@@ -14,7 +16,7 @@ fn component(name: &str) -> String {
         return name.to_owned();
     }
     let last = name.chars().count() - 1;
-    let is_device = is_device(name);
+    let is_device = is_windows_device(name);
     let mut out = String::with_capacity(name.len());
     for (number, (at, c)) in name.char_indices().enumerate() {
         let rest = &name.as_bytes()[at + c.len_utf8()..];
@@ -32,19 +34,6 @@ fn component(name: &str) -> String {
         }
     }
     out
-}
-
-/// Returns whether Windows takes a file name for a device, with any extension.
-fn is_device(name: &str) -> bool {
-    let stem = name.split('.').next().unwrap_or_default().trim_end().to_ascii_lowercase();
-    let port = |kind: &str| {
-        let number = stem.strip_prefix(kind);
-        number
-            .is_some_and(|n| matches!(n, "¹" | "²" | "³") || n.len() == 1 && n.as_bytes()[0].is_ascii_digit())
-    };
-    matches!(&*stem, "con" | "prn" | "aux" | "nul" | "conin$" | "conout$" | "clock$")
-        || port("com")
-        || port("lpt")
 }
 
 #[cfg(test)]
