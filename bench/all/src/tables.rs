@@ -4,7 +4,7 @@ use crate::rivals::Rivals;
 use std::path::Path;
 
 /// Every table, in the order they are run: the longest last.
-pub const NAMES: [&str; 8] = ["warm", "cold", "store", "mesh", "unity", "pak", "bc7", "uastc"];
+pub const NAMES: [&str; 9] = ["warm", "cold", "store", "mesh", "unity", "pak", "pak-real", "bc7", "uastc"];
 
 /// Inputs of a table run.
 pub struct Setting<'a> {
@@ -26,7 +26,7 @@ pub fn packages(table: &str) -> &'static [&'static str] {
         "cold" => &["bench-assetc", "uastc-bench"],
         "mesh" => &["mesh-bench"],
         "unity" => &["bench-unity"],
-        "pak" => &["bench-pak", "bench-pak-rival"],
+        "pak" | "pak-real" => &["bench-pak", "bench-pak-rival"],
         "bc7" => &["bc7-bench"],
         _ => &["uastc-bench"],
     }
@@ -107,6 +107,13 @@ pub fn programs(table: &str, with: &Setting) -> (Vec<Vec<String>>, Vec<String>) 
             }
         }
         "pak" => run(&["bench-pak", pick("all", "quick"), &text(&with.scratch.join("pak"))]),
+        "pak-real" => match with.data {
+            None => missing.push("the corpus of real files (no data)".to_owned()),
+            Some(data) => {
+                let folder = text(&with.scratch.join("pak-real"));
+                run(&["bench-pak", pick("real", "real-quick"), &text(data), &folder]);
+            }
+        },
         _ => match with.data {
             None => missing.push("everything (no data)".to_owned()),
             Some(data) if table == "bc7" => {

@@ -5,19 +5,23 @@
 //! cargo build --release --manifest-path bench/Cargo.toml -p bench-pak-rival
 //! bench/target/release/bench-pak all [folder]
 //! ```
-//! `quick` instead of `all` takes a sixth of the corpus, once.
+//! `quick` instead of `all` takes a sixth of the corpus, once. `real <data> <folder>` takes the files of a data directory
+//! instead of generated ones, and compares decoders of Zstandard on them.
 //!
 //! Every figure is taken in a process of its own, the two tools in turn; of several runs the median counts, with the
 //! least and the most behind it. Reads compare checksums on our side, and there are none on the other. Bakes are cold:
 //! no output, no cache. The floor of a bake is reading every source, on two threads.
 
 mod corpus;
+mod data_corpus;
+mod decoders;
+mod figures;
 mod measure;
+mod real;
 
-use std::collections::BTreeMap;
+use figures::{Figures, output, pair, run};
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -26,8 +30,10 @@ fn main() {
         ["all"] => all(&std::env::temp_dir().join("bench-pak"), false),
         ["all", dir] => all(Path::new(dir), false),
         ["quick", dir] => all(Path::new(dir), true),
+        ["real", data, dir] => real::table(Path::new(data), Path::new(dir), 5),
+        ["real-quick", data, dir] => real::table(Path::new(data), Path::new(dir), 1),
         ["one", what, root, codec] => one(what, Path::new(root), codec),
-        _ => eprintln!("usage: bench-pak all|quick [folder]"),
+        _ => eprintln!("usage: bench-pak all|quick [folder]\n       bench-pak real|real-quick <data> <folder>"),
     }
 }
 
@@ -117,87 +123,6 @@ fn mark(met: bool) -> &'static str {
     if met { "" } else { " **missed**" }
 }
 
-fn output(root: &Path, tool: &str, codec: &str) -> PathBuf {
-    root.join(format!(
-        "../out-{}/{tool}-{codec}.pak",
-        root.file_name().and_then(|n| n.to_str()).unwrap_or("x")
-    ))
-}
-
-/// Measurements of several processes, by name.
-#[derive(Default)]
-struct Figures(BTreeMap<String, Vec<f64>>);
-
-impl Figures {
-    fn sorted(&self, name: &str) -> Vec<f64> {
-        let mut values = self.0[name].clone();
-        values.sort_by(f64::total_cmp);
-        values
-    }
-
-    fn middle(&self, name: &str) -> f64 {
-        let values = self.sorted(name);
-        values[values.len() / 2]
-    }
-
-    fn add(&mut self, other: Figures) {
-        for (name, values) in other.0 {
-            self.0.entry(name).or_default().extend(values);
-        }
-    }
-
-    /// Wall with its spread, and CPU, in a unit that fits both.
-    fn took(&self) -> String {
-        let (wall, walls) = (self.middle("wall"), self.sorted("wall"));
-        let (factor, unit) = match wall {
-            1.0.. => (1.0, "s"),
-            0.001.. => (1e3, "ms"),
-            _ => (1e6, "µs"),
-        };
-        let digits = |value: f64| format!("{:.*}", if value * factor < 10.0 { 2 } else { 1 }, value * factor);
-        let (least, most) = (digits(walls[0]), digits(walls[walls.len() - 1]));
-        format!("{} {unit} ({least}–{most}) [{}]", digits(wall), digits(self.middle("cpu")))
-    }
-}
-
-/// Both tools in turn.
-fn pair(what: &str, root: &Path, codec: &str, runs: usize) -> [Figures; 2] {
-    let mut all: [Figures; 2] = Default::default();
-    for _ in 0..runs {
-        for (tool, all) in ["theirs", "ours"].into_iter().zip(&mut all) {
-            all.add(run(tool, what, root, codec, 1));
-        }
-    }
-    all
-}
-
-/// Several processes.
-fn run(tool: &str, what: &str, root: &Path, codec: &str, runs: usize) -> Figures {
-    let me = std::env::current_exe().expect("this program has a path");
-    let program = if tool == "ours" { me } else { me.with_file_name("bench-pak-rival") };
-    let out = output(root, tool, codec);
-    std::fs::create_dir_all(out.parent().expect("a folder")).expect("a folder");
-    let one = |_: usize| {
-        let mut command = Command::new(&program);
-        command.args(["one", what]).arg(root).arg(codec);
-        if tool == "theirs" {
-            command.arg(&out);
-        }
-        let done = command.output().expect("it runs: build the whole workspace");
-        assert!(done.status.success(), "{tool} {what} {codec}: {}", String::from_utf8_lossy(&done.stderr));
-        let text = String::from_utf8_lossy(&done.stdout).into_owned();
-        let figure = |part: &str| {
-            let (name, value) = part.split_once('=')?;
-            Some((name.to_owned(), vec![value.parse().ok()?]))
-        };
-        Figures(text.lines().last().unwrap_or_default().split(' ').filter_map(figure).collect())
-    };
-    (0..runs).map(one).fold(Figures::default(), |mut all, more| {
-        all.add(more);
-        all
-    })
-}
-
 /// One measurement of ours, in this process.
 fn one(what: &str, root: &Path, codec: &str) {
     use pak::Pak;
@@ -214,6 +139,8 @@ fn one(what: &str, root: &Path, codec: &str) {
         "rebake" => measure::median(1, || {
             pak::PakBuf::bake(root.join(format!("{codec}.toml")), &out).expect("it bakes")
         }),
+        "triangles" => return triangles(root, codec, &out),
+        "decoders" => return decoders::measure(&open()),
         "floor" => measure::median(1, || corpus::read(root)),
         "open" => measure::median(101, || drop(black_box(open()))),
         "terrain" => {
@@ -223,6 +150,19 @@ fn one(what: &str, root: &Path, codec: &str) {
         _ => measure::median(scans(codec), || ours(&open())),
     };
     measure::report(wall);
+}
+
+/// Bakes one model and prints the number of its triangles.
+fn triangles(root: &Path, codec: &str, out: &Path) {
+    use pak::Pak;
+    let _ = std::fs::remove_file(out);
+    pak::PakBuf::bake(root.join(format!("{codec}.toml")), out).expect("it bakes");
+    let pak = pak::PakBuf::open(out).expect("it opens");
+    let meshes = (0..pak.mesh_count()).map(|id| pak.read_mesh_id(id).expect("a mesh"));
+    let count = |mesh: pak::mesh::Mesh| -> usize {
+        mesh.primitives().iter().map(|part| part.lods()[0].triangle_count()).sum()
+    };
+    println!("triangles={}", meshes.map(count).sum::<usize>());
 }
 
 fn scans(codec: &str) -> usize {

@@ -17,6 +17,7 @@ mod half;
 mod index;
 mod kind;
 pub mod mesh;
+mod mesh_streams;
 pub mod patch;
 pub mod scene;
 pub mod signature;
@@ -152,6 +153,7 @@ pub const LAYOUTS: &[Layout] = &[
     mesh::LodRecord::LAYOUT,
     mesh::JointRecord::LAYOUT,
     mesh::MeshletRecord::LAYOUT,
+    mesh::StreamRecord::LAYOUT,
     bitmap::BitmapHead::LAYOUT,
     animation::AnimationHead::LAYOUT,
     animation::ChannelRecord::LAYOUT,

@@ -169,6 +169,38 @@ pub fn import(bytes: &[u8], extension: &str, limits: &Limits) -> Result<Imported
     Ok(Imported { value, warnings })
 }
 
+/// The samples of an opaque image as its file has them, with 8 bits per channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpaqueSamples {
+    /// The number of texels in a row.
+    pub width: u32,
+    /// The number of rows.
+    pub height: u32,
+    /// The number of samples per texel: 1 for greyscale, 3 for RGB.
+    pub channels: usize,
+    /// The requested headroom as zeros, then the samples: rows from the top without padding.
+    pub bytes: Vec<u8>,
+}
+
+/// Decodes an image that stores no alpha and 8 bits per channel without expanding it to RGBA, behind `headroom` zeros,
+/// where a caller can write a header. Returns `None` if the image is another one, or [`import`] would rotate it or warn
+/// about it; [`import`] reads it then. The values are those of [`import`].
+///
+/// # Errors
+/// As for [`import`].
+pub fn import_opaque(
+    bytes: &[u8],
+    extension: &str,
+    headroom: usize,
+    limits: &Limits,
+) -> Result<Option<OpaqueSamples>, Diag> {
+    let named = Kind::of_extension(extension);
+    match Kind::of_content(bytes, named) {
+        Some(Kind::Png) if named == Some(Kind::Png) => png::import_opaque(bytes, headroom, limits),
+        _ => Ok(None),
+    }
+}
+
 /// The dimensions and channel depth that the header of an image states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -278,14 +310,28 @@ fn animated(what: impl std::fmt::Display) -> Diag {
 /// The width, the height and the texels of a decoded image.
 type Decoded = (u32, u32, Texels);
 
-/// Expands grey, grey with alpha, RGB or RGBA samples at the start of the buffer to RGBA in place: from the last texel
-/// to the first, so that no sample is overwritten before it is read.
+/// Expands grey, grey with alpha, RGB or RGBA samples at the start of the buffer to RGBA in place.
 fn expand_to_rgba(texels: &mut [u8], channels: usize) {
-    if channels < 4 {
-        for index in (0..texels.len() / 4).rev() {
-            let texel = rgba(&texels[index * channels..][..channels], u8::MAX);
-            texels[index * 4..][..4].copy_from_slice(&texel);
-        }
+    match channels {
+        1 => expand::<1>(texels),
+        2 => expand::<2>(texels),
+        3 => expand::<3>(texels),
+        _ => {}
+    }
+}
+
+/// Expands texels of `N` samples in blocks from the last to the first, so that no sample is overwritten before it is
+/// read; through a buffer, so that the compiler sees that samples and texels do not overlap.
+fn expand<const N: usize>(texels: &mut [u8]) {
+    const BLOCK: usize = 1024;
+    let mut samples = [[0; N]; BLOCK];
+    let count = texels.len() / 4;
+    for start in (0..count).step_by(BLOCK).rev() {
+        let end = count.min(start + BLOCK);
+        let samples = &mut samples[..end - start];
+        samples.as_flattened_mut().copy_from_slice(&texels[start * N..end * N]);
+        let out = texels[start * 4..].as_chunks_mut::<4>().0;
+        out.iter_mut().zip(&*samples).for_each(|(out, sample)| *out = rgba(sample, u8::MAX));
     }
 }
 

@@ -56,11 +56,45 @@ fn check(png: &Png) {
         }
     };
     assert_eq!(texels, png.rgba(), "{png:?}");
+    // Without the way through RGBA: the samples as they are, behind some room, of opaque images of 8 bits.
+    let opaque = image::import_opaque(&png.bytes(), "png", 3, &Limits::default()).unwrap();
+    let is_opaque = png.depth == 8 && matches!(png.colour, 0 | 2) && png.trns.is_none();
+    assert_eq!(opaque.is_some(), is_opaque, "{png:?}");
+    if let Some(opaque) = opaque {
+        assert_eq!((opaque.width as usize, opaque.height as usize), (png.width, png.height));
+        assert_eq!(opaque.channels, png.channels());
+        assert_eq!(opaque.bytes[..3], [0; 3]);
+        assert!(opaque.bytes[3..].iter().map(|&v| u16::from(v)).eq(png.samples.iter().copied()));
+    }
+}
+
+#[test]
+fn leaves_images_to_rotate_or_to_warn_about_to_the_other_path() {
+    let file = png(2, 8, (3, 2), false, false).bytes();
+    let opaque = |file: &[u8], name: &str| image::import_opaque(file, name, 0, &Limits::default()).unwrap();
+    assert!(opaque(&file, "PNG").is_some());
+    assert_eq!(opaque(&file, "jpg"), None, "the extension is for another format");
+    assert_eq!(opaque(b"BM", "png"), None);
+    // An orientation may follow the texels: a TIFF structure with tag 274 = 6.
+    let mut exif = Vec::new();
+    let tiff = b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0";
+    support::chunk(&mut exif, b"eXIf", tiff);
+    for at in [33, file.len() - 12] {
+        let mut rotated = file.clone();
+        rotated.splice(at..at, exif.iter().copied());
+        assert_eq!(opaque(&rotated, "png"), None);
+        let imported = image::import(&rotated, "png", &Limits::default()).unwrap();
+        assert_eq!((imported.value.width(), imported.warnings.len()), (2, 1));
+    }
+    let mut damaged = file.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    let error = image::import_opaque(&damaged, "png", 0, &Limits::default()).unwrap_err();
+    assert_eq!(error.code, Code::ImageCorrupt);
 }
 
 #[test]
 fn decodes_every_colour_type_depth_interlacing_and_colour_key() {
-    let sizes = [(1, 1), (2, 1), (1, 5), (3, 3), (7, 5), (8, 8), (9, 17), (33, 2)];
+    let sizes = [(1, 1), (2, 1), (1, 5), (3, 3), (7, 5), (8, 8), (9, 17), (33, 2), (41, 31)];
     for (colour, depths) in TYPES {
         for &depth in depths {
             for size in sizes {

@@ -32,7 +32,13 @@ fn zstd(stored: &[u8], out: &mut [u8]) -> bool {
     zstd::bulk::decompress_to_buffer(stored, out).ok() == Some(out.len())
 }
 
-#[cfg(not(feature = "zstd-c"))]
+#[cfg(all(feature = "zstd-fast", not(feature = "zstd-c")))]
+fn zstd(stored: &[u8], out: &mut [u8]) -> bool {
+    let mut decoder = structured_zstd::decoding::FrameDecoder::new();
+    decoder.set_max_window_size(8 << 20).is_ok() && decoder.decode_all(stored, out).ok() == Some(out.len())
+}
+
+#[cfg(not(any(feature = "zstd-c", feature = "zstd-fast")))]
 fn zstd(stored: &[u8], out: &mut [u8]) -> bool {
     let mut decoder = ruzstd::decoding::FrameDecoder::new();
     decoder.set_max_window_size(8 << 20);

@@ -67,6 +67,7 @@ mod signature;
 pub mod sound;
 mod source;
 mod traits;
+mod vertex_streams;
 
 #[cfg(feature = "bake")]
 pub mod bake;

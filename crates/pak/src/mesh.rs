@@ -3,6 +3,7 @@
 use crate::{BlobId, Bytes, IndexBuffer, Mat4, Vec3};
 use kiln_format::pak::mesh::{MeshView, MeshletRecord, PrimitiveView};
 
+pub use crate::vertex_streams::{MorphTarget, VertexColors};
 pub use kiln_format::pak::{Role, VertexAttribute, VertexFormat, VertexSemantic, VertexType};
 
 /// An axis-aligned bounding box and a bounding sphere.
@@ -120,6 +121,8 @@ pub struct Primitive {
     role: Role,
     bounds: Bounds,
     meshlets: Vec<Meshlet>,
+    colors: Vec<VertexColors>,
+    morph_targets: Vec<MorphTarget>,
 }
 
 impl Primitive {
@@ -140,6 +143,7 @@ impl Primitive {
                 cone_cutoff: record.cone_cutoff,
             }
         };
+        let (colors, morph_targets) = crate::vertex_streams::read(view.streams(&part.record), bytes);
         Primitive {
             vertices: bytes.slice(part.vertices.0..part.vertices.1),
             vertex_type: part.vertex_type,
@@ -150,6 +154,8 @@ impl Primitive {
             role: part.role,
             bounds: Bounds::new(part.record.bounds),
             meshlets: part.meshlets.iter().map(meshlet).collect(),
+            colors,
+            morph_targets,
         }
     }
 
@@ -173,6 +179,8 @@ impl Primitive {
             role: Role::Main,
             bounds: Bounds::of(vertices.map(position)),
             meshlets: Vec::new(),
+            colors: Vec::new(),
+            morph_targets: Vec::new(),
         }
     }
 
@@ -217,7 +225,27 @@ impl Primitive {
         self.vertex_type
     }
 
-    /// Returns the bounding box and bounding sphere.
+    /// Returns the UVs of each vertex in the second UV set; `None` if it is not present.
+    pub fn second_uvs(&self) -> Option<impl ExactSizeIterator<Item = [f32; 2]> + '_> {
+        let is_uv1 = |attribute: &VertexAttribute| attribute.semantic == VertexSemantic::TexCoord1;
+        let at = self.vertex_type.attributes().find(is_uv1)?.offset;
+        let float = |bytes: &[u8]| bytes.first_chunk().map_or(0.0, |bytes| f32::from_le_bytes(*bytes));
+        let vertices = self.vertices.chunks_exact(self.vertex_type.stride());
+        Some(vertices.map(move |vertex| [float(&vertex[at..]), float(&vertex[at + 4..])]))
+    }
+
+    /// Returns the sets of vertex colors; empty if the source has none, or the description set `colors = false`. The LODs
+    /// share them, as they share the vertices.
+    pub fn colors(&self) -> &[VertexColors] {
+        &self.colors
+    }
+
+    /// Returns the morph targets; empty if the source has none, or the description set `morphs = false`.
+    pub fn morph_targets(&self) -> &[MorphTarget] {
+        &self.morph_targets
+    }
+
+    /// Returns the bounding box and bounding sphere, without the deltas of morph targets.
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }

@@ -19,6 +19,7 @@ fn main() {
                 PakBuf::bake(Path::new(root).join(format!("{codec}.toml")), out).expect("it bakes")
             })
         }
+        "triangles" => return triangles(root, codec, out),
         "open" => measure::median(101, || drop(black_box(open()))),
         "terrain" => {
             let mut pak = open();
@@ -28,6 +29,19 @@ fn main() {
         _ => measure::median(if codec == "brotli" { 1 } else { 3 }, || scan(&mut open())),
     };
     measure::report(wall);
+}
+
+/// Bakes one model and prints the number of its triangles.
+fn triangles(root: &str, codec: &str, out: &Path) {
+    let _ = std::fs::remove_file(out);
+    PakBuf::bake(Path::new(root).join(format!("{codec}.toml")), out).expect("it bakes");
+    let mut pak = PakBuf::open(out).expect("it opens");
+    let mut count = 0;
+    for id in 0..pak.mesh_count() {
+        let mesh = pak.read_mesh_id(MeshId(id)).expect("a mesh");
+        count += mesh.primitives().iter().map(|part| part.lods()[0].triangle_count()).sum::<usize>();
+    }
+    println!("triangles={count}");
 }
 
 fn scan(pak: &mut PakBuf) {

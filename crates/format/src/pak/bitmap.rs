@@ -157,6 +157,9 @@ impl<'a> BitmapView<'a> {
     }
 }
 
+/// Size of the header of a payload in bytes; mip level 0 or the KTX2 file follows it.
+pub const HEAD_LEN: usize = BitmapHead::SIZE;
+
 /// Encodes the payload of a bitmap from its mip levels, or from one KTX2 file.
 ///
 /// # Errors
@@ -166,17 +169,40 @@ impl<'a> BitmapView<'a> {
 pub fn write(shape: &BitmapShape, levels: &[&[u8]]) -> Result<alloc::vec::Vec<u8>, Error> {
     shape.check()?;
     let mut out = alloc::vec::Vec::with_capacity(64 + levels.iter().map(|l| l.len() + 16).sum::<usize>());
-    let BitmapShape { width, height, channels, sample, color, encoding, levels: count } = *shape;
-    let (sample, color, encoding) = (sample as u8, color as u8, encoding as u8);
-    let head =
-        BitmapHead { width, height, channels, sample, color, encoding, levels: count, reserved: [0; 3] };
-    Le::put(head, &mut out);
+    Le::put(head(shape), &mut out);
     for level in levels {
         out.resize(out.len().next_multiple_of(ALIGNMENT as usize), 0);
         out.extend_from_slice(level);
     }
     BitmapView::read(&out)?;
     Ok(out)
+}
+
+/// Encodes the payload of a bitmap of one mip level whose texels are in place: after [`HEAD_LEN`] bytes, which the header
+/// replaces.
+///
+/// # Errors
+///
+/// [`Error`] if the result would not pass [`BitmapView::read`].
+#[cfg(feature = "tools")]
+pub fn write_in_place(
+    shape: &BitmapShape,
+    mut bytes: alloc::vec::Vec<u8>,
+) -> Result<alloc::vec::Vec<u8>, Error> {
+    let mut start = alloc::vec::Vec::with_capacity(HEAD_LEN);
+    Le::put(head(shape), &mut start);
+    let (needed, len) = (HEAD_LEN as u64, bytes.len() as u64);
+    let place = bytes.get_mut(..HEAD_LEN).ok_or(Error::Truncated { at: 0, field: "head", needed, len })?;
+    place.copy_from_slice(&start);
+    BitmapView::read(&bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(feature = "tools")]
+fn head(shape: &BitmapShape) -> BitmapHead {
+    let BitmapShape { width, height, channels, sample, color, encoding, levels } = *shape;
+    let (sample, color, encoding) = (sample as u8, color as u8, encoding as u8);
+    BitmapHead { width, height, channels, sample, color, encoding, levels, reserved: [0; 3] }
 }
 
 #[cfg(all(test, feature = "tools"))]
@@ -207,6 +233,19 @@ mod tests {
         for len in 0..bytes.len() {
             assert!(BitmapView::read(&bytes[..len]).is_err());
         }
+    }
+
+    #[test]
+    fn texels_in_place_become_the_same_payload() {
+        let shape = BitmapShape { levels: 1, ..SHAPE };
+        let texels: alloc::vec::Vec<u8> = (0..30).collect();
+        let mut bytes = alloc::vec![7; HEAD_LEN];
+        bytes.extend(&texels);
+        assert_eq!(write_in_place(&shape, bytes.clone()).unwrap(), write(&shape, &[&texels]).unwrap());
+        bytes.pop();
+        assert!(write_in_place(&shape, bytes.clone()).is_err());
+        bytes.truncate(HEAD_LEN - 1);
+        assert!(write_in_place(&shape, bytes).is_err());
     }
 
     #[test]

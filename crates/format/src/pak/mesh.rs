@@ -1,9 +1,13 @@
 //! The payload of a mesh: a header, tables, strings, then all vertices and all indices, each aligned for use
-//! in place.
+//! in place, then the streams of primitives that have any.
 //!
 //! Rejected are ranges out of bounds, vertex and joint indices out of range, and bounds that are not finite.
 //! A renderer can upload the arrays to a GPU unchanged.
 
+#[cfg(feature = "tools")]
+pub use super::mesh_streams::Stream;
+use super::mesh_streams::Streams;
+pub use super::mesh_streams::{MorphAttributes, StreamLayout, StreamRecord, StreamView};
 use super::{Role, Sections, VertexType, text::TextRange, text::Texts};
 use crate::bytes::Le;
 use crate::pod::pod;
@@ -52,8 +56,8 @@ pod! {
         pub role: u8,
         /// Size of an index in bytes: 1, 2 or 4.
         pub index_size: u8,
-        /// Reserved; zero in every valid file.
-        pub reserved: u16,
+        /// Number of streams: vertex colours, then morph targets.
+        pub streams: u16,
         /// Index of the first LOD, which is the full primitive; coarser ones follow.
         pub first_lod: u32,
         /// Number of LODs.
@@ -62,8 +66,8 @@ pod! {
         pub first_meshlet: u32,
         /// Number of meshlets.
         pub meshlets: u32,
-        /// Reserved; zero in every valid file.
-        pub reserved2: u32,
+        /// Index of the first stream: the number of streams of the primitives before.
+        pub first_stream: u32,
         /// Bounding box (minimum, maximum), centre and radius of the bounding sphere.
         pub bounds: [f32; 10],
     }
@@ -148,6 +152,7 @@ pub struct MeshView<'a> {
     vertices_at: usize,
     indices: &'a [u8],
     indices_at: usize,
+    streams: Streams<'a>,
 }
 
 impl<'a> MeshView<'a> {
@@ -161,7 +166,7 @@ impl<'a> MeshView<'a> {
         let short = Error::Truncated { at: 0, field: "head", needed, len: bytes.len() as u64 };
         let head = MeshHead::get(bytes).ok_or(short)?;
         let mut sections = Sections::new(bytes, MeshHead::SIZE);
-        let primitives = sections.take(head.primitives, "primitives")?;
+        let primitives: Array<'a, PrimitiveRecord> = sections.take(head.primitives, "primitives")?;
         let lods = sections.take(head.lods, "levels of detail")?;
         let joints = sections.take(head.joints, "joints")?;
         let materials = sections.take(head.materials, "materials")?;
@@ -175,6 +180,8 @@ impl<'a> MeshView<'a> {
         sections.align();
         let indices_at = sections.at as usize;
         let indices = sections.bytes(head.index_bytes, "indices")?;
+        let sizes = primitives.iter().map(|primitive| (primitive.streams.into(), primitive.vertex_count));
+        let streams = Streams::read(&mut sections, texts, sizes)?;
         sections.finish()?;
         let view = MeshView {
             head,
@@ -190,6 +197,7 @@ impl<'a> MeshView<'a> {
             vertices_at,
             indices,
             indices_at,
+            streams,
         };
         view.check()?;
         Ok(view)
@@ -207,19 +215,22 @@ impl<'a> MeshView<'a> {
                 return invalid("joint", "has an invalid parent, name or inverse bind matrix");
             }
         }
+        let mut first_stream = 0;
         for (index, record) in self.primitives.iter().enumerate() {
-            self.check_primitive(&record).map_err(|why| Error::Fault {
-                at: (MeshHead::SIZE + index * PrimitiveRecord::SIZE) as u64,
-                field: "primitive",
-                why,
-            })?;
+            let at = (MeshHead::SIZE + index * PrimitiveRecord::SIZE) as u64;
+            let fault = |why| Error::Fault { at, field: "primitive", why };
+            if record.first_stream != first_stream {
+                return Err(fault("has streams that are not contiguous with the preceding ones"));
+            }
+            first_stream += u32::from(record.streams);
+            self.check_primitive(&record).map_err(fault)?;
         }
         Ok(())
     }
 
     fn check_primitive(&self, record: &PrimitiveRecord) -> Result<(), &'static str> {
-        if record.reserved != 0 || record.reserved2 != 0 || !record.bounds.iter().all(|v| v.is_finite()) {
-            return Err("has bounds that are not finite, or reserved bytes that are not zero");
+        if !record.bounds.iter().all(|v| v.is_finite()) {
+            return Err("has bounds that are not finite");
         }
         if u32::from(record.material) >= self.head.materials.max(1) {
             return Err("has a material index out of range");
@@ -309,6 +320,12 @@ impl<'a> MeshView<'a> {
         self.primitives.iter().filter_map(move |record| view.primitive(&record))
     }
 
+    /// Returns the streams of a primitive: vertex colours, then morph targets.
+    pub fn streams(&self, primitive: &PrimitiveRecord) -> impl Iterator<Item = StreamView<'a>> + use<'a> {
+        let PrimitiveRecord { first_stream, streams, vertex_count, .. } = *primitive;
+        self.streams.range(self.texts, first_stream, streams.into(), vertex_count)
+    }
+
     /// Returns the joints of the skin with their names.
     pub fn joints(&self) -> impl Iterator<Item = (&'a str, JointRecord)> + use<'a> {
         let texts = self.texts;
@@ -373,6 +390,8 @@ pub struct Primitive {
     pub meshlet_vertices: alloc::vec::Vec<u32>,
     /// The triangles of the meshlets, as meshlet-local vertex indices.
     pub meshlet_triangles: alloc::vec::Vec<[u8; 3]>,
+    /// The streams: vertex colours, then morph targets.
+    pub streams: alloc::vec::Vec<Stream>,
 }
 
 /// A mesh to be written.
@@ -407,7 +426,7 @@ pub fn write(mesh: &Mesh) -> Result<alloc::vec::Vec<u8>, Error> {
     let (mut meshlet_vertices, mut meshlet_triangles) = (Vec::new(), Vec::new());
     let vertex_total: usize = mesh.primitives.iter().map(|p| p.vertices.len().next_multiple_of(16)).sum();
     let mut indices: Vec<u8> = Vec::new();
-    let mut vertex_at = 0usize;
+    let (mut vertex_at, mut first_stream) = (0usize, 0usize);
     for primitive in &mesh.primitives {
         let vertex_count = primitive.vertices.len() / primitive.vertex_type.stride();
         let index_size = match vertex_count {
@@ -415,6 +434,13 @@ pub fn write(mesh: &Mesh) -> Result<alloc::vec::Vec<u8>, Error> {
             0x101..=0x1_0000 => 2,
             _ => 4,
         };
+        for stream in &primitive.streams {
+            let (found, expected) =
+                (stream.elements.len() as u64, (vertex_count * stream.layout.stride()) as u64);
+            if found != expected {
+                return Err(Error::Mismatch { at: 0, field: "stream", found, expected });
+            }
+        }
         let first_lod = number(lods.len())?;
         for (triangles, error) in &primitive.lods {
             indices.resize(indices.len().next_multiple_of(4), 0);
@@ -435,14 +461,19 @@ pub fn write(mesh: &Mesh) -> Result<alloc::vec::Vec<u8>, Error> {
             material: primitive.material,
             role: primitive.role as u8,
             index_size,
-            reserved: 0,
+            streams: primitive.streams.len().try_into().map_err(|_| Error::TooLarge {
+                field: "streams",
+                found: primitive.streams.len() as u64,
+                max: u16::MAX.into(),
+            })?,
             first_lod,
             lods: number(primitive.lods.len())?,
             first_meshlet: number(meshlets.len())?,
             meshlets: number(primitive.meshlets.len())?,
-            reserved2: 0,
+            first_stream: number(first_stream)?,
             bounds: primitive.bounds,
         });
+        first_stream += primitive.streams.len();
         let (vertex_base, triangle_base) =
             (number(meshlet_vertices.len())?, number(meshlet_triangles.len())?);
         meshlets.extend(primitive.meshlets.iter().map(|meshlet| MeshletRecord {
@@ -459,6 +490,8 @@ pub fn write(mesh: &Mesh) -> Result<alloc::vec::Vec<u8>, Error> {
         joints.push(JointRecord { inverse_bind: *inverse_bind, parent: *parent, name: texts.put(name)? });
     }
     let materials = mesh.materials.iter().map(|name| texts.put(name)).collect::<Result<Vec<_>, _>>()?;
+    let streams = || mesh.primitives.iter().flat_map(|primitive| &primitive.streams);
+    let stream_records = super::mesh_streams::records(streams(), &mut texts)?;
     let head = MeshHead {
         primitives: number(records.len())?,
         lods: number(lods.len())?,
@@ -492,6 +525,7 @@ pub fn write(mesh: &Mesh) -> Result<alloc::vec::Vec<u8>, Error> {
     }
     out.resize(out.len().next_multiple_of(16), 0);
     out.extend_from_slice(&indices);
+    super::mesh_streams::write(&stream_records, streams(), &mut out);
     MeshView::read(&out)?;
     Ok(out)
 }
@@ -512,6 +546,7 @@ mod tests {
             meshlets: vec![],
             meshlet_vertices: vec![],
             meshlet_triangles: vec![],
+            streams: vec![],
         };
         Mesh { primitives: vec![primitive], ..Mesh::default() }
     }

@@ -38,13 +38,15 @@ pub enum VertexFormat {
     Uint16x4,
     /// Four 8-bit unsigned integers that stand for 0 to 1.
     Unorm8x4,
+    /// Four 16-bit unsigned integers that stand for 0 to 1.
+    Unorm16x4,
 }
 
 impl VertexFormat {
     /// Returns the size in bytes.
     pub const fn byte_len(self) -> usize {
         match self {
-            VertexFormat::Float32x2 | VertexFormat::Uint16x4 => 8,
+            VertexFormat::Float32x2 | VertexFormat::Uint16x4 | VertexFormat::Unorm16x4 => 8,
             VertexFormat::Float32x3 => 12,
             VertexFormat::Float32x4 => 16,
             VertexFormat::Uint8x4 | VertexFormat::Unorm8x4 => 4,

@@ -9,7 +9,8 @@ use kiln_diagnostics::{Diag, Limits};
 use kiln_ir::{Image, Texels};
 
 use super::{
-    admit, animated, corrupt, decoder_message, expand_to_rgba, incomplete_texels, rgba, truncated, upright,
+    OpaqueSamples, admit, animated, corrupt, decoder_message, expand_to_rgba, incomplete_texels, rgba,
+    truncated, upright,
 };
 
 /// The maximum compression ratio of Deflate (RFC 1951: 258 bytes from two bits).
@@ -27,12 +28,57 @@ pub(super) fn is_16_bit(prefix: &[u8]) -> bool {
 }
 
 pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) -> Result<Image, Diag> {
+    let mut reader = open(bytes, limits)?;
+    if let Some(frames) = frame_count(&reader)
+        && frames > 1
+    {
+        warnings.push(animated(format!("the file is an animated PNG of {frames} frames")));
+    }
+    let (width, height) = (reader.info().width, reader.info().height);
+    let texels = texels(&mut reader)?;
+    reader.finish().map_err(diagnose)?;
+    upright((width, height, texels), reader.info().exif_metadata.as_deref(), warnings)
+}
+
+/// Decodes an image of 8 bits per channel without alpha, behind `headroom` bytes; returns `None` for any other, and for
+/// one that [`import`] would change or warn about.
+pub(super) fn import_opaque(
+    bytes: &[u8],
+    headroom: usize,
+    limits: &Limits,
+) -> Result<Option<OpaqueSamples>, Diag> {
+    // Color type and bit depth in IHDR: most other files are recognised without a decoder.
+    if !matches!(bytes.get(24..26), Some([8, 0 | 2])) {
+        return Ok(None);
+    }
+    let mut reader = open(bytes, limits)?;
+    let (info, channels) = (reader.info(), reader.info().color_type.samples());
+    let (width, height) = (info.width, info.height);
+    if info.trns.is_some() || info.bit_depth != BitDepth::Eight || frame_count(&reader).is_some() {
+        return Ok(None);
+    }
+    let len = reader.output_buffer_size().and_then(|len| len.checked_add(headroom));
+    let mut samples = vec![0; len.ok_or_else(incomplete_texels)?];
+    reader.next_frame(&mut samples[headroom..]).map_err(diagnose)?;
+    reader.finish().map_err(diagnose)?;
+    // The orientation may follow the texels.
+    let is_upright = reader.info().exif_metadata.is_none();
+    Ok(is_upright.then_some(OpaqueSamples { width, height, channels, bytes: samples }))
+}
+
+fn frame_count(reader: &Reader<Cursor<&[u8]>>) -> Option<u32> {
+    reader.info().animation_control.map(|animation| animation.num_frames)
+}
+
+/// Reads everything before the texels, within the limits.
+fn open<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Reader<Cursor<&'a [u8]>>, Diag> {
     let mut options = DecodeOptions::default();
     options.set_skip_ancillary_crc_failures(false);
     options.set_ignore_text_chunk(true);
     options.set_ignore_iccp_chunk(true);
     let mut decoder = Decoder::new_with_options(Cursor::new(bytes), options);
-    decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);
+    // Not `ALPHA`: the decoder expands RGB texel by texel, which takes longer than decompressing them.
+    decoder.set_transformations(Transformations::EXPAND);
 
     let header = decoder.read_header_info().map_err(diagnose)?;
     let (width, height, depth) = (header.width, header.height, header.bit_depth);
@@ -43,21 +89,14 @@ pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) ->
         return Err(truncated(format!("{} bytes cannot contain {width}x{height} texels", bytes.len())));
     }
 
-    let mut reader = decoder.read_info().map_err(diagnose)?;
+    let reader = decoder.read_info().map_err(diagnose)?;
     // The decoder panics on a palette that is not at most 256 whole colours.
     if let Some(palette) = &reader.info().palette
         && (palette.len() % 3 != 0 || palette.len() > 3 * 256)
     {
         return Err(corrupt(format!("the palette has {} bytes", palette.len())).at("PLTE"));
     }
-    if let Some(frames) = reader.info().animation_control.map(|a| a.num_frames)
-        && frames > 1
-    {
-        warnings.push(animated(format!("the file is an animated PNG of {frames} frames")));
-    }
-    let texels = texels(&mut reader)?;
-    reader.finish().map_err(diagnose)?;
-    upright((width, height, texels), reader.info().exif_metadata.as_deref(), warnings)
+    Ok(reader)
 }
 
 /// Decodes the first frame as RGBA.

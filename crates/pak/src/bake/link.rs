@@ -170,7 +170,8 @@ impl Layout {
         copy_payload: &dyn Fn(&Payload, &mut dyn Write) -> io::Result<()>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let mut out = io::BufWriter::with_capacity(1 << 20, out);
+        // Smaller than the parts in which payloads are copied, which therefore bypass the buffer.
+        let mut out = io::BufWriter::with_capacity(64 << 10, out);
         out.write_all(&self.header)?;
         let mut at = self.header.len() as u64;
         let pad = |at: u64, to: u64, out: &mut dyn Write| out.write_all(&[0; 16][..(to - at) as usize]);

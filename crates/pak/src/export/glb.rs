@@ -4,7 +4,7 @@
 //! node 0 refers to, and shadow geometry is a node beside the scene, so that a viewer shows LOD 0.
 
 use crate::error::Fault;
-use crate::mesh::{Mesh, Primitive, Role, Skin, VertexFormat, VertexSemantic};
+use crate::mesh::{Mesh, MorphTarget, Primitive, Role, Skin, VertexAttribute, VertexFormat, VertexSemantic};
 use crate::{Error, IndexBuffer, IndexType, Kind, Mat4};
 use kiln_engine::Json;
 
@@ -23,31 +23,40 @@ pub(super) fn write(mesh: &Mesh, name: &str, id: usize) -> Result<Vec<u8>, Error
     let shadows: Vec<&Primitive> =
         mesh.primitives().iter().filter(|part| part.role() != Role::Main).collect();
     let attributes: Vec<Json> = regular.iter().map(|part| doc.vertices(part)).collect();
+    // All primitives of a glTF mesh have the same number of morph targets.
+    let morphs = regular.first().map_or(&[][..], |part| part.morph_targets());
+    let same = regular.iter().all(|part| part.morph_targets().len() == morphs.len());
+    let morphs = if same { morphs } else { &[] };
+    let targets: Vec<Vec<Json>> = match morphs {
+        [] => vec![Vec::new(); regular.len()],
+        _ => regular.iter().map(|part| doc.morph_targets(part)).collect(),
+    };
     let shadow_attributes: Vec<Json> = shadows.iter().map(|part| doc.vertices(part)).collect();
     let lods = regular.iter().map(|part| part.lods().len()).max().unwrap_or(0);
     let skin = mesh.skin().map(|skin| doc.skin(skin));
     let mut nodes = Vec::new();
-    let mut node = |doc: &mut Document, name: String, primitives: Vec<Json>| {
-        let mesh = doc.mesh(&name, primitives);
+    let mut node = |doc: &mut Document, name: String, primitives: Vec<Json>, morphs: &[MorphTarget]| {
+        let mesh = doc.mesh(&name, primitives, morphs);
         let mut members = vec![("name", name.into()), ("mesh", mesh.into())];
         members.extend(skin.is_some().then_some(("skin", 0u64.into())));
         nodes.push(members);
     };
     for lod in 0..lods {
-        let parts = regular.iter().zip(&attributes);
+        let parts = regular.iter().zip(attributes.iter().zip(&targets));
         // A primitive with fewer LODs keeps its last one.
         let parts =
             parts.filter_map(|(part, own)| Some((part, own, part.lods().get(lod).or(part.lods().last())?)));
         let primitives =
             parts.map(|(part, own, indices)| doc.primitive(own, indices, Some(part.material()))).collect();
         let name = if lod == 0 { name.to_owned() } else { format!("{name} LOD {lod}") };
-        node(&mut doc, name, primitives);
+        node(&mut doc, name, primitives, morphs);
     }
     if let Some(lod) = Some(&shadows).filter(|shadows| !shadows.is_empty()) {
         let parts = lod.iter().zip(&shadow_attributes);
-        let primitives =
-            parts.filter_map(|(part, own)| Some(doc.primitive(own, part.lods().first()?, None))).collect();
-        node(&mut doc, format!("{name} shadow"), primitives);
+        let primitives = parts
+            .filter_map(|(part, own)| Some(doc.primitive((own, &Vec::new()), part.lods().first()?, None)))
+            .collect();
+        node(&mut doc, format!("{name} shadow"), primitives, &[]);
     }
     if lods > 1 {
         let ids = Json::list((1..lods as u64).collect::<Vec<u64>>());
@@ -153,36 +162,53 @@ impl Document {
                 VertexSemantic::Weights => "WEIGHTS_0",
                 _ => continue,
             };
-            let (component, kind, normalized) = match attribute.format {
-                VertexFormat::Float32x2 => (FLOAT, "VEC2", false),
-                VertexFormat::Float32x3 => (FLOAT, "VEC3", false),
-                VertexFormat::Float32x4 => (FLOAT, "VEC4", false),
-                VertexFormat::Uint8x4 => (UNSIGNED_BYTE, "VEC4", false),
-                VertexFormat::Uint16x4 => (UNSIGNED_SHORT, "VEC4", false),
-                VertexFormat::Unorm8x4 => (UNSIGNED_BYTE, "VEC4", true),
-                _ => continue,
-            };
-            let mut members = vec![
-                ("bufferView", view.into()),
-                ("byteOffset", attribute.offset.into()),
-                ("componentType", component.into()),
-                ("count", part.vertex_count().into()),
-                ("type", kind.into()),
-            ];
-            if normalized {
-                members.push(("normalized", true.into()));
-            }
+            let Some(mut members) = elements(view, attribute, part.vertex_count()) else { continue };
             if attribute.semantic == VertexSemantic::Position {
-                let (min, max) = extent(part.vertex_data(), stride);
-                members.push(("min", Json::list(min)));
-                members.push(("max", Json::list(max)));
+                members.extend(extent(part.vertex_data(), stride));
             }
-            attributes.push((name, self.accessor(members).into()));
+            attributes.push((name.to_owned(), self.accessor(members).into()));
         }
-        object(attributes)
+        for (number, colors) in part.colors().iter().enumerate() {
+            let stride = colors.format().byte_len() as u64;
+            let view = self.view(colors.data(), &[("byteStride", stride), ("target", ARRAY_BUFFER)]);
+            let attribute =
+                VertexAttribute { semantic: VertexSemantic::Position, format: colors.format(), offset: 0 };
+            let Some(members) = elements(view, attribute, colors.len()) else { continue };
+            attributes.push((format!("COLOR_{number}"), self.accessor(members).into()));
+        }
+        Json::Object(attributes.into_iter().collect())
     }
 
-    fn primitive(&mut self, attributes: &Json, indices: &IndexBuffer, material: Option<u16>) -> Json {
+    /// Adds the morph targets of a primitive; returns its `targets`.
+    fn morph_targets(&mut self, part: &Primitive) -> Vec<Json> {
+        let mut targets = Vec::new();
+        for target in part.morph_targets() {
+            let stride = target.stride();
+            let view = self.view(target.data(), &[("byteStride", stride as u64), ("target", ARRAY_BUFFER)]);
+            let mut attributes = Vec::new();
+            for attribute in target.attributes() {
+                let name = match attribute.semantic {
+                    VertexSemantic::Position => "POSITION",
+                    VertexSemantic::Normal => "NORMAL",
+                    _ => "TANGENT",
+                };
+                let Some(mut members) = elements(view, attribute, part.vertex_count()) else { continue };
+                if attribute.semantic == VertexSemantic::Position {
+                    members.extend(extent(target.data(), stride));
+                }
+                attributes.push((name, self.accessor(members).into()));
+            }
+            targets.push(object(attributes));
+        }
+        targets
+    }
+
+    fn primitive(
+        &mut self,
+        (attributes, targets): (&Json, &Vec<Json>),
+        indices: &IndexBuffer,
+        material: Option<u16>,
+    ) -> Json {
         // The largest value of an index type is the primitive restart value.
         let has = |value: u32| indices.u32_indices().contains(&value);
         let widened: Vec<u8>;
@@ -208,11 +234,18 @@ impl Document {
         ]);
         let mut members = vec![("attributes", attributes.clone()), ("indices", accessor.into())];
         members.extend(material.map(|slot| ("material", u64::from(slot).into())));
+        members.extend((!targets.is_empty()).then(|| ("targets", Json::List(targets.clone()))));
         object(members)
     }
 
-    fn mesh(&mut self, name: &str, primitives: Vec<Json>) -> u64 {
-        self.meshes.push(Json::object([("name", name.into()), ("primitives", Json::List(primitives))]));
+    fn mesh(&mut self, name: &str, primitives: Vec<Json>, morphs: &[MorphTarget]) -> u64 {
+        let mut members = vec![("name", name.into()), ("primitives", Json::List(primitives))];
+        if !morphs.is_empty() {
+            let names = Json::list(morphs.iter().map(MorphTarget::name));
+            members.push(("weights", Json::list(morphs.iter().map(MorphTarget::weight))));
+            members.push(("extras", Json::object([("targetNames", names)])));
+        }
+        self.meshes.push(object(members));
         self.meshes.len() as u64 - 1
     }
 
@@ -234,8 +267,31 @@ fn object(members: Vec<(&'static str, Json)>) -> Json {
     Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// Returns the corners of the bounding box of the positions.
-fn extent(vertices: &[u8], stride: usize) -> ([f32; 3], [f32; 3]) {
+/// Returns the members of an accessor for an attribute; `None` if glTF has no such format.
+fn elements(view: u64, attribute: VertexAttribute, count: usize) -> Option<Vec<(&'static str, Json)>> {
+    let (component, kind, normalized) = match attribute.format {
+        VertexFormat::Float32x2 => (FLOAT, "VEC2", false),
+        VertexFormat::Float32x3 => (FLOAT, "VEC3", false),
+        VertexFormat::Float32x4 => (FLOAT, "VEC4", false),
+        VertexFormat::Uint8x4 => (UNSIGNED_BYTE, "VEC4", false),
+        VertexFormat::Uint16x4 => (UNSIGNED_SHORT, "VEC4", false),
+        VertexFormat::Unorm8x4 => (UNSIGNED_BYTE, "VEC4", true),
+        VertexFormat::Unorm16x4 => (UNSIGNED_SHORT, "VEC4", true),
+        _ => return None,
+    };
+    let mut members = vec![
+        ("bufferView", view.into()),
+        ("byteOffset", attribute.offset.into()),
+        ("componentType", component.into()),
+        ("count", count.into()),
+        ("type", kind.into()),
+    ];
+    members.extend(normalized.then_some(("normalized", true.into())));
+    Some(members)
+}
+
+/// Returns the corners of the bounding box of positions at the start of each element, as members of an accessor.
+fn extent(vertices: &[u8], stride: usize) -> [(&'static str, Json); 2] {
     let (mut min, mut max) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
     for vertex in vertices.chunks_exact(stride.max(1)) {
         for (axis, bytes) in vertex.as_chunks::<4>().0.iter().take(3).enumerate() {
@@ -243,7 +299,7 @@ fn extent(vertices: &[u8], stride: usize) -> ([f32; 3], [f32; 3]) {
             (min[axis], max[axis]) = (min[axis].min(value), max[axis].max(value));
         }
     }
-    (min, max)
+    [("min", Json::list(min)), ("max", Json::list(max))]
 }
 
 /// Returns a node for each joint, in the bind pose.

@@ -18,6 +18,7 @@ mod project;
 mod rebake;
 mod scenes;
 mod schema;
+mod streams;
 
 #[test]
 fn example_reads_ranges_over_http() {

@@ -4,11 +4,12 @@
 //! unless `depth` is set.
 
 use super::super::plan::bitmap::{BitmapSpec, ImageUse, MipLevels};
-use super::source_image::{SourceImage, read};
+use super::factor::Factor;
+use super::source_image::{EncodedImage, SourceImage, load};
 use super::write_error;
 use kiln_engine::{ActionContext, Code, Diag};
 use kiln_format::ktx2::{self, Channels, Desc, Supercompression, Transfer};
-use kiln_format::pak::bitmap::{BitmapShape, write};
+use kiln_format::pak::bitmap::{self, BitmapShape, write};
 use kiln_format::pak::{Color, Encoding, Sample};
 use kiln_ir::{Image, Texels};
 use kiln_texture::{BlockFormat, Mode, Payload, Settings};
@@ -16,7 +17,12 @@ use rayon::prelude::*;
 
 /// Bakes the payload of a bitmap with 8 or 16 bits per channel.
 pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Vec<u8>, Diag> {
-    let SourceImage { image, is_gray } = read(cx, spec)?;
+    let encoded = load(cx, spec)?;
+    if let Some(payload) = unchanged(cx, spec, &encoded)? {
+        return Ok(payload);
+    }
+    let SourceImage { image, is_gray } = encoded.decode(cx, spec)?;
+    drop(encoded);
     let (image, is_gray) = (spec.factor.apply(image, spec.color), is_gray && spec.factor.keeps_gray());
     let channels = channels(spec, &image, is_gray);
     if let Some(format) = spec.blocks {
@@ -40,6 +46,43 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Vec<
     let picked: Vec<Vec<u8>> = levels.into_iter().map(|level| pick(level, &channels)).collect();
     let picked: Vec<&[u8]> = picked.iter().map(Vec::as_slice).collect();
     write(&shape, &picked).map_err(write_error)
+}
+
+/// Returns the payload of a bitmap whose texels are those of its file, decoded in place; `None` if texels or channels
+/// change. Most images are such, and the way through RGBA takes as long as decompressing them.
+fn unchanged(
+    cx: &ActionContext<'_>,
+    spec: &BitmapSpec,
+    encoded: &EncodedImage,
+) -> Result<Option<Vec<u8>>, Diag> {
+    let is_plain = spec.blocks.is_none()
+        && spec.levels == MipLevels::Count(1)
+        && spec.resize.is_none()
+        && spec.factor == Factor::One
+        && spec.swizzle.is_empty()
+        && spec.sample.is_none_or(|sample| sample == Sample::U8);
+    if !is_plain {
+        return Ok(None);
+    }
+    let Some(samples) = encoded.decode_opaque(cx, spec, bitmap::HEAD_LEN)? else { return Ok(None) };
+    let keeps_channels = match spec.used_as {
+        ImageUse::Color => true,
+        ImageUse::Value => samples.channels == 1,
+        ImageUse::Normal | ImageUse::Emissive => samples.channels == 3,
+    };
+    if !keeps_channels {
+        return Ok(None);
+    }
+    let shape = BitmapShape {
+        width: samples.width,
+        height: samples.height,
+        channels: samples.channels as u8,
+        sample: Sample::U8,
+        color: spec.color,
+        encoding: Encoding::Raw,
+        levels: 1,
+    };
+    bitmap::write_in_place(&shape, samples.bytes).map(Some).map_err(write_error)
 }
 
 /// Returns the payload of a 1×1 bitmap in sRGB.

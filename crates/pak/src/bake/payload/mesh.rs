@@ -5,6 +5,7 @@
 
 mod interleave;
 mod primitive;
+mod streams;
 
 use super::super::mesh_slots::{Slots, draws};
 use super::super::plan::mesh::MeshSpec;
@@ -17,6 +18,7 @@ use kiln_ir::{DrawnSize, MaterialId, Matrix, NodeId, Scene, SkinId, Valid};
 use primitive::{PlacedPrimitive, bounds_of};
 use rayon::prelude::*;
 use std::collections::HashMap;
+use streams::MorphNames;
 
 /// Bakes the payload of a mesh.
 pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> {
@@ -26,7 +28,9 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &MeshSpec) -> Result<Vec<u8
         .scene(scene)
         .images(ImageSelection::None)
         .materials(MaterialSelection::Geometry)
-        .transmission(true);
+        .transmission(true)
+        .vertex_colors(spec.colors)
+        .morph_targets(spec.morphs);
     let imported = gltf::import_with(&mut cx.inputs, &spec.src, &options)?;
     for warning in imported.warnings {
         let warning = warning.or_path(&spec.src);
@@ -36,11 +40,17 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &MeshSpec) -> Result<Vec<u8
         }
     }
     let scene = imported.value;
+    if scene.animations.iter().any(|animation| !animation.morph_channels.is_empty()) {
+        let message =
+            "animated morph weights are not stored; the weights of morph targets are those of the bind pose";
+        cx.warn(Diag::new(Code::GltfDataIgnored, message).path(&spec.src));
+    }
     let draws = draws(&scene, spec)?;
     let DrawnSize { instances, primitives, vertices, corners } = scene.drawn_size(draws.iter().copied());
     let triangles = corners / 3;
     let what = format!("{triangles} triangles of {vertices} vertices, drawn as {instances} instances,");
-    let needed = kiln_mesh::working_set(primitives, vertices, corners);
+    let needed = kiln_mesh::working_set(primitives, vertices, corners)
+        .saturating_add(streams::working_set(&scene, &draws));
     let (limits, deadline) = (*cx.inputs.limits(), cx.inputs.deadline());
     limits.check_memory(needed, what).map_err(|diag| diag.path(&spec.src))?;
     let _reserved = cx.inputs.admission().reserve(needed);
@@ -51,7 +61,11 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &MeshSpec) -> Result<Vec<u8
     for draw in &draws {
         let joints = draw.skin.filter(|_| !spec.ignore_skin).map(|id| skin.add(&scene, id, &placement));
         let matrix = if joints.is_some() { placement } else { placement * draw.world };
-        for primitive in &scene.meshes[draw.mesh.0 as usize].primitives {
+        let mesh = &scene.meshes[draw.mesh.0 as usize];
+        let own_weights = &scene.nodes[draw.node.0 as usize].morph_weights;
+        let weights = if own_weights.is_empty() { &mesh.morph_weights } else { own_weights };
+        let morphs = MorphNames { weights, names: &mesh.morph_names };
+        for primitive in &mesh.primitives {
             let slot = slots.slot(primitive.material);
             let material = u16::try_from(slot).map_err(|_| {
                 Diag::new(
@@ -60,11 +74,11 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &MeshSpec) -> Result<Vec<u8
                 )
                 .path(&spec.src)
             })?;
-            placed.push(PlacedPrimitive { primitive, joints: joints.clone(), matrix, material });
+            placed.push(PlacedPrimitive { primitive, joints: joints.clone(), matrix, material, morphs });
         }
     }
     let options = primitive::options(spec, deadline);
-    let bake = |primitive: &PlacedPrimitive<'_>| primitive.bake(&options, &limits);
+    let bake = |primitive: &PlacedPrimitive<'_>| primitive.bake(spec, &options, &limits);
     let baked: Result<Vec<_>, Diag> = placed.par_iter().map(bake).collect();
     let baked = baked.map_err(|diag| diag.path(&spec.src))?;
     let wide = skin.joints.len() > 256;

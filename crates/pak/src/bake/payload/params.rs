@@ -32,19 +32,18 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &ParamsSpec) -> Result<Vec<
     cx.inputs
         .limits()
         .check_memory(needed, format_args!("the parameter bitmap of {width}x{height} texels"))?;
-    let mut texels = vec![0; width as usize * height as usize * 4];
+    let value = |channel: &Channel| match channel {
+        Channel::Default(value) | Channel::Value(value) => *value,
+        Channel::Image(_) => 0,
+    };
+    let values = spec.channels.each_ref().map(value);
+    let mut texels = vec![values; width as usize * height as usize];
     for (at, channel) in spec.channels.iter().enumerate() {
-        match channel {
-            Channel::Default(value) | Channel::Value(value) => {
-                texels.iter_mut().skip(at).step_by(4).for_each(|out| *out = *value);
-            }
-            Channel::Image(image) => {
-                let Some(known) = decoded.iter().find(|known| known.is_source_of(image)) else { continue };
-                let gray = known.channel(image);
-                gray.scaled(width, height, texels.iter_mut().skip(at).step_by(4));
-            }
-        }
+        let Channel::Image(image) = channel else { continue };
+        let Some(known) = decoded.iter().find(|known| known.is_source_of(image)) else { continue };
+        known.channel(image).scaled(width, height, &mut texels, at);
     }
+    let texels = texels.into_flattened();
     let image = Image::new(width, height, Texels::Rgba8(texels));
     let image = image.ok_or_else(too_few_texels)?;
     let settings = Settings { compress: false, mips: spec.levels.mips(), zstd: false, ..Settings::default() };
@@ -105,12 +104,13 @@ impl<'a> DecodedImage<'a> {
         let channel = spec.swizzle.first().copied().unwrap_or(0);
         let texels = match self.image.texels() {
             Texels::Rgba8(texels) => {
-                let table = spec.factor.values(255);
-                texels.iter().skip(channel).step_by(4).map(|v| table[usize::from(*v)]).collect()
+                let mut table = [0; 256];
+                table.iter_mut().zip(spec.factor.values(255)).for_each(|(out, value)| *out = value);
+                texels.as_chunks::<4>().0.iter().map(|texel| table[usize::from(texel[channel])]).collect()
             }
             Texels::Rgba16(texels) => {
                 let table = spec.factor.values(65535);
-                texels.iter().skip(channel).step_by(4).map(|v| table[usize::from(*v)]).collect()
+                texels.as_chunks::<4>().0.iter().map(|texel| table[usize::from(texel[channel])]).collect()
             }
         };
         Gray { width: self.image.width(), height: self.image.height(), texels }
@@ -130,9 +130,9 @@ struct Gray {
 
 impl Gray {
     /// Fills one channel of a target at least as large, with bilinear filtering.
-    fn scaled<'a>(&self, width: u32, height: u32, out: impl Iterator<Item = &'a mut u8>) {
+    fn scaled(&self, width: u32, height: u32, out: &mut [[u8; 4]], channel: usize) {
         if (width, height) == (self.width, self.height) {
-            out.zip(&self.texels).for_each(|(out, value)| *out = *value);
+            out.iter_mut().zip(&self.texels).for_each(|(out, value)| out[channel] = *value);
             return;
         }
         // Aligned at texel centers; fixed point with 8 fractional bits.
@@ -147,7 +147,7 @@ impl Gray {
             let (y0, y1, fy) = place((at / u64::from(width)) as u32, self.height, height);
             let top = texel(x0, y0) * (256 - fx) + texel(x1, y0) * fx;
             let bottom = texel(x0, y1) * (256 - fx) + texel(x1, y1) * fx;
-            *out = ((top * (256 - fy) + bottom * fy + (1 << 15)) >> 16) as u8;
+            out[channel] = ((top * (256 - fy) + bottom * fy + (1 << 15)) >> 16) as u8;
         }
     }
 }
@@ -159,11 +159,12 @@ mod tests {
     #[test]
     fn upscales_bilinearly() {
         let gray = Gray { width: 2, height: 1, texels: vec![0, 200] };
-        let mut out = [0; 8];
-        gray.scaled(4, 2, out.iter_mut());
-        assert_eq!(out, [0, 50, 150, 200, 0, 50, 150, 200]);
-        let mut same = [0; 2];
-        gray.scaled(2, 1, same.iter_mut());
-        assert_eq!(same, [0, 200]);
+        let mut out = [[7; 4]; 8];
+        gray.scaled(4, 2, &mut out, 1);
+        assert_eq!(out.map(|texel| texel[1]), [0, 50, 150, 200, 0, 50, 150, 200]);
+        assert_eq!(out.map(|texel| [texel[0], texel[2], texel[3]]), [[7; 3]; 8]);
+        let mut same = [[0; 4]; 2];
+        gray.scaled(2, 1, &mut same, 3);
+        assert_eq!(same, [[0, 0, 0, 0], [0, 0, 0, 200]]);
     }
 }

@@ -5,7 +5,7 @@ use super::super::plan::extension;
 use super::memory;
 use kiln_engine::{ActionContext, Code, Diag};
 use kiln_import::gltf::{self, ImageSelection, Options};
-use kiln_import::image;
+use kiln_import::image::{self, OpaqueSamples};
 use kiln_ir::Image;
 
 /// A decoded source image, and whether its file is grayscale.
@@ -14,8 +14,19 @@ pub(crate) struct SourceImage {
     pub(crate) is_gray: bool,
 }
 
+/// The encoded source image of a bitmap, whose result the limits admit.
+pub(crate) struct EncodedImage {
+    bytes: Vec<u8>,
+    extension: String,
+}
+
 /// Reads the image of a bitmap from its own file or from a glTF file, if the limits admit what becomes of it.
 pub(crate) fn read(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<SourceImage, Diag> {
+    load(cx, spec)?.decode(cx, spec)
+}
+
+/// Reads the encoded image of a bitmap.
+pub(crate) fn load(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<EncodedImage, Diag> {
     let src = &spec.src;
     let (bytes, extension) = match &src.part {
         None => (cx.inputs.read(&src.path)?, extension(&src.path)),
@@ -38,14 +49,32 @@ pub(crate) fn read(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Sour
             (image.bytes.clone(), image.extension.clone())
         }
     };
-    let named = |diag: Diag| diag.path(src);
     cx.inputs.check_deadline()?;
-    memory::check(&bytes, &extension, spec, cx.inputs.limits()).map_err(named)?;
-    let imported = image::import(&bytes, &extension, cx.inputs.limits()).map_err(named)?;
-    for warning in imported.warnings {
-        cx.warn(named(warning));
+    memory::check(&bytes, &extension, spec, cx.inputs.limits()).map_err(|diag| diag.path(src))?;
+    Ok(EncodedImage { bytes, extension })
+}
+
+impl EncodedImage {
+    /// Decodes the image to RGBA.
+    pub(crate) fn decode(&self, cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<SourceImage, Diag> {
+        let named = |diag: Diag| diag.path(&spec.src);
+        let imported = image::import(&self.bytes, &self.extension, cx.inputs.limits()).map_err(named)?;
+        for warning in imported.warnings {
+            cx.warn(named(warning));
+        }
+        Ok(SourceImage { image: imported.value, is_gray: is_gray(&self.bytes) })
     }
-    Ok(SourceImage { image: imported.value, is_gray: is_gray(&bytes) })
+
+    /// Decodes an image without alpha in the channels that it has; `None` if it is another one.
+    pub(crate) fn decode_opaque(
+        &self,
+        cx: &ActionContext<'_>,
+        spec: &BitmapSpec,
+        headroom: usize,
+    ) -> Result<Option<OpaqueSamples>, Diag> {
+        image::import_opaque(&self.bytes, &self.extension, headroom, cx.inputs.limits())
+            .map_err(|diag| diag.path(&spec.src))
+    }
 }
 
 /// Returns `true` if a PNG or JPEG file has a single channel.

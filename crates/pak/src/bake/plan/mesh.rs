@@ -26,6 +26,9 @@ pub(crate) struct MeshSpec {
     pub(crate) overdraw: f32,
     pub(crate) shadow: bool,
     pub(crate) meshlets: bool,
+    pub(crate) uv1: bool,
+    pub(crate) colors: bool,
+    pub(crate) morphs: bool,
 }
 
 /// A transform: scale, then rotation, then translation.
@@ -67,6 +70,9 @@ impl MeshSpec {
             overdraw: 1.05,
             shadow: false,
             meshlets: false,
+            uv1: true,
+            colors: true,
+            morphs: true,
         }
     }
 
@@ -83,6 +89,9 @@ impl MeshSpec {
             overdraw,
             shadow,
             meshlets,
+            uv1,
+            colors,
+            morphs,
             ..
         } = self;
         let Placement { scale, rotation, offset } = placement;
@@ -91,7 +100,7 @@ impl MeshSpec {
              offset={offset:?}\nignore-skin={ignore_skin}\nlod={lod}\nlod-lock-border={lod_lock_border}\n\
              lod-target-error={lod_error:?}\nmin-lod-triangles={min_lod_triangles}\nmax-index={max_index:?}\n\
              normals={normals}\ntangents={tangents}\noptimize={optimize}\noverdraw-threshold={overdraw:?}\n\
-             shadow={shadow}\nmeshlets={meshlets}\n"
+             shadow={shadow}\nmeshlets={meshlets}\nuv1={uv1}\ncolors={colors}\nmorphs={morphs}\n"
         )
     }
 }
@@ -146,6 +155,9 @@ impl Planner<'_, '_> {
             overdraw: fields.read("overdraw-threshold", positive)?.unwrap_or(plain.overdraw),
             shadow: fields.flag("shadow", false)?,
             meshlets: fields.flag("meshlets", false)?,
+            uv1: fields.flag("uv1", true)?,
+            colors: fields.flag("colors", true)?,
+            morphs: fields.flag("morphs", true)?,
             ..plain
         };
         if let (false, true, Some(value)) = (spec.normals, spec.tangents, fields.get("tangents")) {

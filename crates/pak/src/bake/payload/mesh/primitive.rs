@@ -2,14 +2,15 @@
 
 use super::super::super::plan::mesh::MeshSpec;
 use super::interleave::Attributes;
+use super::streams::{MorphNames, streams};
 use kiln_engine::{Code, Diag, Limits};
 use kiln_format::pak::Role;
-use kiln_format::pak::mesh::{MeshletRecord, Primitive as PayloadEntry};
-use kiln_ir::{Matrix, Primitive};
+use kiln_format::pak::mesh::{MeshletRecord, Primitive as PayloadEntry, Stream};
+use kiln_ir::{Matrix, MorphTarget, Primitive};
 use kiln_mesh::meshlets::{Meshlet, MeshletBounds, Meshlets};
 use kiln_mesh::{
-    Bounds, InfluenceSet, Influences, Lod, LodRule, MeshInput, MeshOptions, TangentMode, Transform,
-    VertexStreams, bounds,
+    Bounds, InfluenceSet, Influences, Lod, LodRule, MeshInput, MeshOptions, MorphInput, TangentMode,
+    Transform, VertexStreams, bounds,
 };
 use std::borrow::Cow;
 use std::time::Instant;
@@ -21,6 +22,7 @@ pub(super) struct PlacedPrimitive<'a> {
     pub(super) joints: Option<Vec<u16>>,
     pub(super) matrix: Matrix,
     pub(super) material: u16,
+    pub(super) morphs: MorphNames<'a>,
 }
 
 /// A processed primitive and its shadow geometry.
@@ -29,6 +31,7 @@ pub(super) struct BakedPrimitive {
     shadow: Option<Geometry>,
     meshlets: Meshlets,
     material: u16,
+    streams: Vec<Stream>,
 }
 
 /// The vertices, and the indices and error of each LOD, LOD 0 first.
@@ -84,7 +87,12 @@ impl PlacedPrimitive<'_> {
     ///
     /// # Errors
     /// `pak-mesh` if the geometry is invalid, `time-limit` if the deadline passed.
-    pub(super) fn bake(&self, options: &MeshOptions, limits: &Limits) -> Result<BakedPrimitive, Diag> {
+    pub(super) fn bake(
+        &self,
+        spec: &MeshSpec,
+        options: &MeshOptions,
+        limits: &Limits,
+    ) -> Result<BakedPrimitive, Diag> {
         let source = self.primitive;
         let count = source.positions.len();
         // Without influences of its own, a primitive of a skinned node is bound rigidly to the first joint.
@@ -101,14 +109,15 @@ impl PlacedPrimitive<'_> {
             positions: (&source.positions).into(),
             normals: non_empty(&source.normals),
             uvs: non_empty(&source.uv0),
-            uv1: non_empty(&source.uv1),
-            further_uvs: Vec::new(),
-            colors: None,
-            morph_targets: Vec::new(),
+            uv1: non_empty(&source.uv1).filter(|_| spec.uv1),
             tangents: non_empty(&source.tangents),
+            // Both are empty unless the description asks for them.
+            colors: non_empty(&source.colors),
+            morph_targets: source.morph_targets.iter().map(morph_input).collect(),
             skin: if self.joints.is_some() { &skin } else { &[] },
             joint_map: self.joints.as_deref(),
             transform: transform.as_ref(),
+            ..MeshInput::default()
         };
         let mesh = kiln_mesh::process_streams(input, options).map_err(|error| mesh_error(error, limits))?;
         let shadow = mesh.shadow.map(|shadow| {
@@ -117,14 +126,23 @@ impl PlacedPrimitive<'_> {
             streams.positions = shadow.positions;
             Geometry::new(Attributes { streams, skin: shadow.skin }, shadow.indices, shadow.lods, bounds)
         });
+        let streams = streams(&mesh.extra, mesh.vertices.positions.len(), self.morphs);
         let vertices = Attributes { streams: mesh.vertices, skin: mesh.skin };
         let main = Geometry::new(vertices, mesh.indices, mesh.lods, mesh.bounds);
-        Ok(BakedPrimitive { main, shadow, meshlets: mesh.meshlets, material: self.material })
+        Ok(BakedPrimitive { main, shadow, meshlets: mesh.meshlets, material: self.material, streams })
     }
 }
 
 fn non_empty<T: Clone>(list: &[T]) -> Option<Cow<'_, [T]>> {
     Some(list).filter(|list| !list.is_empty()).map(Cow::Borrowed)
+}
+
+fn morph_input(target: &MorphTarget) -> MorphInput<'_> {
+    MorphInput {
+        positions: non_empty(&target.positions),
+        normals: non_empty(&target.normals),
+        tangents: non_empty(&target.tangents),
+    }
 }
 
 fn mesh_error(error: kiln_mesh::Error, limits: &Limits) -> Diag {
@@ -152,7 +170,7 @@ impl BakedPrimitive {
             cone_axis: b.cone_axis,
             cone_cutoff: b.cone_cutoff,
         };
-        let stored = |geometry: Geometry, role: Role, meshlets: Meshlets| PayloadEntry {
+        let stored = |geometry: Geometry, role: Role, meshlets: Meshlets, streams| PayloadEntry {
             vertex_type: geometry.vertices.vertex_type(wide),
             vertices: geometry.vertices.interleaved(wide),
             lods: geometry.levels,
@@ -162,9 +180,10 @@ impl BakedPrimitive {
             meshlets: meshlets.meshlets.iter().zip(&meshlets.bounds).map(meshlet).collect(),
             meshlet_vertices: meshlets.vertices,
             meshlet_triangles: meshlets.triangles,
+            streams,
         };
-        let main = stored(self.main, Role::Main, self.meshlets);
-        let shadow = self.shadow.map(|shadow| stored(shadow, Role::Shadow, Meshlets::default()));
+        let main = stored(self.main, Role::Main, self.meshlets, self.streams);
+        let shadow = self.shadow.map(|shadow| stored(shadow, Role::Shadow, Meshlets::default(), Vec::new()));
         std::iter::once(main).chain(shadow).collect()
     }
 }
