@@ -99,7 +99,7 @@ fn decode_legal(bits: u128) -> Option<[[u8; 4]; 16]> {
         std::array::from_fn(|c| {
             let weight = if second_plane == Some(c) { second } else { first };
             let [low, high] = [pairs[subset].low[c], pairs[subset].high[c]].map(|v| u32::from(v) * 257);
-            ((low * (64 - weight) + high * weight + 32) / 64 >> 8) as u8
+            (((low * (64 - weight) + high * weight + 32) / 64) >> 8) as u8
         })
     }))
 }

@@ -75,11 +75,11 @@ fn bgra(pixels: &[u32; 16]) -> [[u8; 4]; 16] {
     })
 }
 
+/// A decoder of whole images: bytes, width, height, and the pixels to write.
+type ImageDecoder = fn(&[u8], usize, usize, &mut [u32]) -> Result<(), &'static str>;
+
 /// Decodes one block with a decoder of whole images.
-fn with(
-    decode: fn(&[u8], usize, usize, &mut [u32]) -> Result<(), &'static str>,
-    block: &[u8],
-) -> [[u8; 4]; 16] {
+fn with(decode: ImageDecoder, block: &[u8]) -> [[u8; 4]; 16] {
     let mut pixels = [0; 16];
     decode(block, 4, 4, &mut pixels).unwrap();
     bgra(&pixels)

@@ -33,11 +33,11 @@ pub(super) fn endpoint_pair(mode: u32, values: &[u8]) -> Option<Pair> {
             pair(grey(l, a), grey(l + dl, a + da))
         }
         6 => {
-            let scaled = [0, 1, 2].map(|c| v(c) * v(3) >> 8);
+            let scaled = [0, 1, 2].map(|c| (v(c) * v(3)) >> 8);
             pair([scaled[0], scaled[1], scaled[2], 255], [v(0), v(1), v(2), 255])
         }
         10 => {
-            let scaled = [0, 1, 2].map(|c| v(c) * v(3) >> 8);
+            let scaled = [0, 1, 2].map(|c| (v(c) * v(3)) >> 8);
             pair([scaled[0], scaled[1], scaled[2], v(4)], [v(0), v(1), v(2), v(5)])
         }
         8 | 12 => {
