@@ -3,9 +3,11 @@
 //! The reader validates the container: header, JSON chunk, binary chunk, and that nothing follows. The document itself is
 //! JSON of the Khronos specification, which is left to the loaders of engines.
 
+use crate::Error;
 use crate::hpack::PackKind;
+#[cfg(feature = "tools")]
+use crate::refs;
 use crate::table::{Format, FormatId};
-use crate::{Error, refs};
 
 const MAGIC: &[u8; 4] = b"glTF";
 

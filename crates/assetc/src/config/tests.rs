@@ -187,7 +187,8 @@ fn invalid_values_are_errors_with_position_and_hint() {
         ),
         (
             "default: {texture: {quality: hihg}}",
-            "1:30: default.texture.quality is 'hihg'; accepted: `fast`, `default`, `high` (did you mean 'high'?)",
+            "1:30: default.texture.quality is 'hihg'; accepted: `fast`, `default`, `high`, `{psnr: DECIBELS}`, \
+             `{angle: DEGREES}` (did you mean 'high'?)",
         ),
         (
             "default: {texture: {max_size: 0}}",

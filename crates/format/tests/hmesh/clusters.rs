@@ -104,27 +104,27 @@ fn cut_depends_on_projected_error() {
 fn writer_rejects_invalid_hierarchies() {
     type Change = fn(&mut meshes::Clusters);
     let cases: &[(&str, Change)] = &[
-        ("center", |c| c.groups[1].center[0] = f32::NAN),
-        ("radius at byte", |c| c.groups[1].radius = -1.0),
-        ("error at byte", |c| c.groups[1].error = -1.0),
-        ("error at byte", |c| c.groups[1].error = f32::INFINITY),
-        ("coarse_count", |c| c.groups[1].error = ROOT_ERROR),
+        ("center", |c| c.groups[2].center[0] = f32::NAN),
+        ("radius at byte", |c| c.groups[2].radius = -1.0),
+        ("error at byte", |c| c.groups[2].error = -1.0),
+        ("error at byte", |c| c.groups[2].error = f32::INFINITY),
+        ("coarse_count", |c| c.groups[2].error = ROOT_ERROR),
         ("coarse_count", |c| c.groups[0].error = 1.0),
-        ("submesh at byte", |c| c.groups[1].submesh = 2),
-        ("another submesh", |c| c.groups[1].submesh = 1),
-        ("clusters of all groups", |c| c.groups[1].cluster_count = 1),
-        ("clusters of all groups", |c| c.groups[1].cluster_count = u32::MAX),
-        ("cluster_count", |c| (c.groups[0].cluster_count, c.groups[1].cluster_count) = (0, 3)),
+        ("submesh at byte", |c| c.groups[2].submesh = 2),
+        ("another submesh", |c| c.groups[2].submesh = 1),
+        ("clusters of all groups", |c| c.groups[2].cluster_count = 1),
+        ("clusters of all groups", |c| c.groups[2].cluster_count = u32::MAX),
+        ("cluster_count", |c| (c.groups[0].cluster_count, c.groups[2].cluster_count) = (0, 3)),
         ("refined at byte", |c| c.groups[0].depth = 2),
-        ("refined at byte", |c| c.groups[1].depth = 1),
+        ("refined at byte", |c| c.groups[2].depth = 1),
         ("coarse_count", |c| c.clusters[0].refined = NO_GROUP),
         ("refined", |c| c.clusters[0].refined = 4),
-        ("refined", |c| c.clusters[1].refined = 1),
+        ("refined", |c| c.clusters[2].refined = 2),
         ("sphere does not contain", |c| c.groups[0].radius *= 0.99),
         ("sphere does not contain", |c| c.groups[0].center[1] += 0.1),
         ("all triangles of the cluster", |c| {
             c.groups[0].radius *= 0.5;
-            c.groups[1].radius *= 0.5;
+            c.groups[2].radius *= 0.5;
         }),
         ("all triangles of the cluster", |c| c.clusters[0].bounds.radius = 0.1),
         ("radius", |c| c.clusters[0].bounds.radius = -0.1),
@@ -136,8 +136,8 @@ fn writer_rejects_invalid_hierarchies() {
         ("triangle_count", |c| (c.clusters[0].triangle_count, c.clusters[1].triangle_count) = (0, 2)),
         ("vertex", |c| c.vertices[0] = 5),
         ("corner at byte", |c| c.triangles[0][1] = 3),
-        ("other triangles at depth 0", |c| c.triangles[1].reverse()),
-        ("other triangles at depth 0", |c| c.vertices[3] = 3),
+        ("other triangles at depth 0", |c| c.triangles[2].reverse()),
+        ("other triangles at depth 0", |c| c.vertices[6] = 3),
     ];
     for (i, (words, change)) in cases.iter().enumerate() {
         let mut mesh = clustered();

@@ -152,38 +152,42 @@ impl Mesh {
     /// Adds a hierarchy of clusters: for each submesh with triangles a group with a cluster for each triangle, which one
     /// cluster with the first triangle replaces.
     pub(crate) fn with_clusters(mut self) -> Mesh {
-        let mut all = Clusters::default();
-        for (submesh, sub) in (0..).zip(&self.submeshes) {
+        let triangles_of = |sub: &SubMesh| {
             let first = sub.first_index as usize;
-            let (triangles, _) = self.indices[first..first + sub.index_count as usize].as_chunks::<3>();
-            if triangles.is_empty() {
-                continue;
-            }
-            let group = GroupPart {
-                center: self.bounds.sphere_center,
-                radius: self.bounds.sphere_radius,
-                error: ROOT_ERROR,
-                submesh,
-                depth: 1,
-                cluster_count: 1,
-            };
-            let leaves = GroupPart { error: 0.25, depth: 0, cluster_count: triangles.len() as u32, ..group };
-            let refined = all.groups.len() as u32 + 1;
-            all.groups.extend([group, leaves]);
-            for (i, triangle) in [triangles[0]].iter().chain(triangles).enumerate() {
-                all.clusters.push(ClusterPart {
-                    bounds: MeshletBounds {
-                        center: self.bounds.sphere_center,
-                        radius: self.bounds.sphere_radius,
-                        cone_axis: [0.0, 1.0, 0.0],
-                        cone_cutoff: 1.0,
-                    },
-                    refined: if i == 0 { refined } else { NO_GROUP },
-                    vertex_count: 3,
-                    triangle_count: 1,
+            self.indices[first..first + sub.index_count as usize].as_chunks::<3>().0
+        };
+        let filled: Vec<(u32, &[[u32; 3]])> = (0..)
+            .zip(self.submeshes.iter().map(triangles_of))
+            .filter(|(_, triangles)| !triangles.is_empty())
+            .collect();
+        let mut all = Clusters::default();
+        // In the order of the writer: the coarse groups of all submeshes come first.
+        for depth in [1, 0] {
+            for (at, &(submesh, triangles)) in filled.iter().enumerate() {
+                let drawn = if depth == 1 { &triangles[..1] } else { triangles };
+                all.groups.push(GroupPart {
+                    center: self.bounds.sphere_center,
+                    radius: self.bounds.sphere_radius,
+                    error: if depth == 1 { ROOT_ERROR } else { 0.25 },
+                    submesh,
+                    depth,
+                    cluster_count: drawn.len() as u32,
                 });
-                all.vertices.extend(triangle);
-                all.triangles.push([0, 1, 2]);
+                for triangle in drawn {
+                    all.clusters.push(ClusterPart {
+                        bounds: MeshletBounds {
+                            center: self.bounds.sphere_center,
+                            radius: self.bounds.sphere_radius,
+                            cone_axis: [0.0, 1.0, 0.0],
+                            cone_cutoff: 1.0,
+                        },
+                        refined: if depth == 1 { (filled.len() + at) as u32 } else { NO_GROUP },
+                        vertex_count: 3,
+                        triangle_count: 1,
+                    });
+                    all.vertices.extend(triangle);
+                    all.triangles.push([0, 1, 2]);
+                }
             }
         }
         self.clusters = Some(all);
