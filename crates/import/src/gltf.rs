@@ -330,7 +330,7 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
     let scene = Scene {
         name: described.map_or(Ok(""), |at| at.string_or_empty("name"))?.to_owned(),
         extras: described.map(|at| at.extras()).unwrap_or_default(),
-        document_extras: options.scene_data.then(|| document.root.extras()).unwrap_or_default(),
+        document_extras: if options.scene_data { document.root.extras() } else { String::new() },
         cameras: if options.scene_data { cameras_lights::cameras(&document)? } else { Vec::new() },
         lights: if options.scene_data { cameras_lights::lights(&document)? } else { Vec::new() },
         nodes,

@@ -309,8 +309,7 @@ mod tests {
             transform: Some(&transform),
             ..MeshInput::default()
         };
-        let mut options = MeshOptions::default();
-        options.optimize = false;
+        let options = MeshOptions { optimize: false, ..MeshOptions::default() };
         let output = process_streams(input, &options).unwrap();
         for weight in [0.0f32, 0.5, 1.0, -0.75] {
             let blend = |a: [f32; 3], b: [f32; 3]| std::array::from_fn(|i| a[i] + weight * b[i]);
