@@ -1,7 +1,7 @@
 //! The file system of a directory on disk.
 //!
 //! Files appear by rename only: they are written under a temporary name in the root, flushed in a batch, then renamed into
-//! place. The log is protected by a lock that ends with the process ([`log_file`]), so a killed run never blocks the next
+//! place. The log is protected by a lock that ends with the process (`log_file`), so a killed run never blocks the next
 //! one. The next owner of the lock removes the temporary files that a killed run left behind.
 
 use crate::file_in_use::retry_while_in_use;
