@@ -9,6 +9,7 @@ bytes in every directory. Needs Rust, a C++ compiler and Python 3.11; nothing is
 """
 
 import argparse
+import datetime
 import gzip
 import hashlib
 import io
@@ -64,17 +65,34 @@ def static_runtime(build_dir):
     return folder
 
 
-def build(executables, target, build_dir, revision, date):
-    """Builds the executables and returns their paths."""
+def path_remaps(build_dir):
+    """Returns what replaces the paths of the build machine in an executable, in panics and in debug information of C.
+
+    The last prefix that matches counts, and the build directory is usually inside the project. The registry's directory is
+    named after its address, and the standard library's sources are in the sysroot only where they are installed.
+    """
     cargo_home = os.environ.get("CARGO_HOME", os.path.expanduser("~/.cargo"))
     sysroot = run("rustc", "--print", "sysroot").decode().strip()
-    # No path of the build machine ends up in an executable: neither through panics nor through debug information of C.
-    # The last prefix that matches counts, and the build directory is usually inside the project.
+    compiler = run("rustc", "-vV").decode().split("commit-hash: ")[1].split()[0]
     remaps = [(str(ROOT), "/kiln"), (str(build_dir), "/target"), (cargo_home, "/cargo"), (sysroot, "/rust")]
+    remaps += [(f"{sysroot}/lib/rustlib/src/rust", f"/rustc/{compiler}")]
+    registries = sorted(pathlib.Path(cargo_home, "registry", "src").glob("*"))
+    return remaps + [(str(folder), "/cargo") for folder in registries]
+
+
+def build(executables, target, build_dir, revision, date):
+    """Builds the executables and returns their paths."""
+    remaps = path_remaps(build_dir)
     flags = [f"--remap-path-prefix={old}={new}" for old, new in remaps] + ["-Cstrip=symbols"]
     c_flags = " ".join(f"-ffile-prefix-map={old}={new}" for old, new in remaps)
     if target.endswith("linux-gnu"):
         flags += [f"-Lnative={static_runtime(build_dir)}"]
+    elif target.endswith("windows-msvc"):
+        # The C runtime is linked in, and the linker writes a digest in place of the time.
+        flags += ["-Ctarget-feature=+crt-static", "-Clink-arg=/Brepro"]
+        c_flags = "/Brepro"
+    elif target.endswith("windows-gnu"):
+        flags += ["-Clink-arg=-static", "-Clink-arg=-Wl,--no-insert-timestamp"]
     env = os.environ | {
         "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags),
         "CARGO_TARGET_DIR": str(build_dir),
@@ -139,7 +157,7 @@ def main():
     executables = [row for row in EXECUTABLES if not arguments.only or row[2] in arguments.only]
     target, out, build_dir = arguments.target, arguments.out.resolve(), arguments.build_dir.resolve()
     revision, seconds = commit()
-    day = run("git", "log", "-1", "--format=%cs").decode().strip()
+    day = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%d")
     metadata = json.loads(run("cargo", "metadata", "--locked", "--format-version=1", "--filter-platform", target))
     version = next(p["version"] for p in metadata["packages"] if p["name"] == "assetc")
     packages = linked_packages(run, [(package, features) for package, features, _ in executables], target, metadata)
@@ -153,7 +171,7 @@ def main():
         files.append((name, (ROOT / name).read_bytes(), False))
     files.append(("include/kiln.h", (ROOT / "crates/format/include/kiln.h").read_bytes(), False))
     files.append(("THIRD-PARTY-LICENSES.txt", licence_texts(packages).encode(), False))
-    sbom = json.dumps(bill_of_materials(packages, version, revision, seconds), indent=2) + "\n"
+    sbom = json.dumps(bill_of_materials(packages, ROOT / "Cargo.lock", version, revision, seconds), indent=2) + "\n"
     files.append(("kiln.cdx.json", sbom.encode(), False))
     sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {path}\n" for path, content, _ in sorted(files))
     files.append(("SHA256SUMS", sums.encode(), False))

