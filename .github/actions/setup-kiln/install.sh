@@ -3,6 +3,7 @@
 set -euo pipefail
 case $SYSTEM in
   Linux-X64) target=x86_64-unknown-linux-gnu ;;
+  Linux-ARM64) target=aarch64-unknown-linux-gnu ;;
   Windows-X64) target=x86_64-pc-windows-msvc ;;
   macOS-ARM64) target=aarch64-apple-darwin ;;
   *) echo "::error::Kiln has no release for $SYSTEM; build it with cargo instead"; exit 1 ;;
@@ -19,6 +20,9 @@ fi
 if [ -n "$EXPECTED" ]; then
   echo "$EXPECTED  $archive" > "$archive.sha256"
 fi
-sha256sum --check "$archive.sha256" || { echo "::error::$archive does not have the expected SHA-256"; exit 1; }
+# macOS has `shasum` instead.
+check=(sha256sum --check)
+command -v sha256sum > /dev/null || check=(shasum -a 256 --check)
+"${check[@]}" "$archive.sha256" || { echo "::error::$archive does not have the expected SHA-256"; exit 1; }
 tar -xzf "$archive" --strip-components=1
 echo "$DESTINATION/bin" >> "$GITHUB_PATH"
