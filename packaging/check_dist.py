@@ -30,6 +30,8 @@ MACHINE_PATHS = [rb"/root/", rb"/home/", rb"/Users/", rb"[A-Z]:\\\\Users\\\\", r
 SHELLS = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"], "fish": ["fish", "--no-execute"], "powershell": ["pwsh", "-NoProfile", "-File"]}
 
 faults = []
+# The faults when a check last ended.
+reported = 0
 
 
 def expect(holds, message):
@@ -47,7 +49,11 @@ def output(*command, **options):
 
 
 def passed(message):
-    print(f"passed: {message}")
+    """Ends a check: it passed if there is no fault since the last one ended."""
+    global reported
+    if len(faults) == reported:
+        print(f"passed: {message}")
+    reported = len(faults)
 
 
 def not_checked(message):
@@ -83,9 +89,9 @@ def check_linkage(folder):
     """Executables without symbols and machine paths, which load the C library alone."""
     for path in sorted((folder / "bin").iterdir()):
         content = path.read_bytes()
-        for pattern in MACHINE_PATHS + [re.escape(str(p).encode()) for p in (ROOT, pathlib.Path.home()) if str(p) != "/"]:
-            found = re.search(rb"[\x20-\x7e]{0,40}" + pattern + rb"[\x20-\x7e]{0,60}", content)
-            expect(not found, f"{path.name} contains {found and found.group()}")
+        own = [re.escape(str(folder).encode()) + rb"/" for folder in (ROOT, pathlib.Path.home())]
+        found = re.search(rb"[\x20-\x7e]{0,40}(" + rb"|".join(MACHINE_PATHS + own) + rb")[\x20-\x7e]{0,60}", content)
+        expect(not found, f"{path.name} contains {found and found.group()}")
         if not content.startswith(b"\x7fELF"):
             not_checked(f"{path.name}: symbols and libraries of a file that is not ELF")
             continue
@@ -118,7 +124,7 @@ def check_documents(folder):
     expect(names <= {page.stem for page in pages}, f"no manual page of {names - {page.stem for page in pages}}")
     if shutil.which("groff"):
         for page in pages:
-            done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", page], capture_output=True, text=True)
+            done = subprocess.run(["groff", "-man", "-Kutf8", "-Tutf8", "-ww", "-z", page], capture_output=True, text=True)
             expect(done.returncode == 0 and not done.stderr, f"{page.name}: {done.stderr.strip()[:500]}")
         passed(f"{len(pages)} manual pages")
     else:
@@ -176,7 +182,9 @@ def check_action(archive, scratch, system):
 
 def check_chroot(folder, scratch):
     """The tools in a root directory with the C library alone build the showcase, a pak and an index."""
-    change_root = ["chroot"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "chroot"]
+    # Full paths: inside, PATH is another.
+    chroot, unshare = shutil.which("chroot") or "/usr/sbin/chroot", shutil.which("unshare") or "/usr/bin/unshare"
+    change_root = [chroot] if os.geteuid() == 0 else [unshare, "--map-root-user", chroot]
     if subprocess.run([*change_root, "/", "true"], capture_output=True).returncode:
         not_checked("the tools in a root directory of their own: needs root or user namespaces")
         return
