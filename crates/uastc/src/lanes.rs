@@ -1,9 +1,9 @@
 //! SIMD lanes: the eight-wide arithmetic of the search.
 //!
 //! The search runs on eight blocks in parallel, one block in each lane, and is written once against
-//! [`Lanes`]. There are two implementations: AVX2, and arrays for every other machine, which compilers
-//! vectorise for their baseline (SSE2, NEON). Both do the same IEEE operations in the same order and neither
-//! uses fused multiply-add, so both give the same bits. Lanes are independent, so a block's result does not
+//! [`Lanes`]. There are three implementations: AVX2, NEON, and arrays for every other machine, which compilers
+//! vectorise for their baseline (SSE2, SIMD128). All do the same IEEE operations in the same order and none
+//! uses fused multiply-add, so all give the same bits. Lanes are independent, so a block's result does not
 //! depend on its neighbours in the batch.
 //!
 //! Every further instruction set costs half a minute of compilation, and nearly all desktop processors since
@@ -11,6 +11,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod portable;
 
 use std::fmt::Debug;
@@ -109,6 +111,9 @@ pub enum Path {
     /// AVX2: one register of eight numbers.
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// NEON: two registers of four numbers each.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
 }
 
 impl Path {
@@ -116,7 +121,9 @@ impl Path {
     pub fn available() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let all = [Some(Self::Portable), std::arch::is_x86_feature_detected!("avx2").then_some(Self::Avx2)];
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(target_arch = "aarch64")]
+        let all = [Some(Self::Portable), Some(Self::Neon)];
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let all = [Some(Self::Portable)];
         all.into_iter().flatten()
     }
@@ -133,7 +140,9 @@ impl Path {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 if std::arch::is_x86_feature_detected!("avx2") => task.run::<avx2::Avx>(),
             #[cfg(target_arch = "x86_64")]
-            _ => task.run::<portable::Array>(),
+            Self::Avx2 => task.run::<portable::Array>(),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => task.run::<neon::Neon>(),
         }
     }
 }

@@ -1,10 +1,13 @@
-//! Prints digests of what a game and its build compute with Kiln: blocks of both encoders at every quality, blocks transcoded
-//! to every format, a pack, and the assets of a pak. The lines have to be equal on every platform; `tests/platforms/run` compares them.
+//! Prints digests of what a game and its build compute with Kiln: blocks of every encoder at every quality and on every path
+//! of the processor, blocks transcoded to every format, a pack, and the assets of a pak. The lines have to be equal on every
+//! platform; `tests/platforms/run` compares them.
+
+mod blocks;
 
 use kiln_format::hpack::{self, HpackView};
 use kiln_transcode::{Channel, Target, transcode};
 use kiln_uastc::bc7::{self, Bc7Options};
-use kiln_uastc::{Options, Quality, View, blocks_high, encode_rows, encoded_len};
+use kiln_uastc::{Options, Path, Quality, View, blocks_high, encode_rows, encode_rows_on, encoded_len};
 use pak::{Kind, PakBuf};
 
 /// A pak with one asset of each kind.
@@ -35,6 +38,19 @@ fn image(width: u32, height: u32) -> Vec<u8> {
     texels
 }
 
+/// Encodes with every instruction set that this processor has, and returns the digest of the bytes, which have to be equal.
+fn on_every_path(out: &mut [u8], mut encode: impl FnMut(Path, &mut [u8])) -> u64 {
+    let digests: Vec<u64> = Path::available()
+        .map(|path| {
+            out.fill(0);
+            encode(path, out);
+            digest(out)
+        })
+        .collect();
+    assert!(digests.iter().all(|digest| *digest == digests[0]), "{digests:x?}");
+    digests[0]
+}
+
 fn main() {
     let (width, height) = (253, 130);
     let texels = image(width, height);
@@ -43,14 +59,20 @@ fn main() {
     let mut blocks = vec![0; encoded_len(width, height).expect("it fits")];
     for quality in [Quality::Fast, Quality::Default, Quality::High] {
         for rdo in [None, Some(1.0)] {
-            encode_rows(&view, rows(), &Options { quality, rdo }, &mut blocks);
-            println!("uastc {quality:?} rdo {rdo:?}: {:016x}", digest(&blocks));
+            let options = Options { quality, rdo };
+            let digest =
+                on_every_path(&mut blocks, |path, out| encode_rows_on(path, &view, rows(), &options, out));
+            println!("uastc {quality:?} rdo {rdo:?}: {digest:016x}");
         }
         for opaque in [false, true] {
-            bc7::encode_rows(&view, rows(), Bc7Options { quality, opaque, rdo: None }, &mut blocks);
-            println!("bc7 {quality:?} opaque {opaque}: {:016x}", digest(&blocks));
+            let options = Bc7Options { quality, opaque, rdo: None };
+            let digest = on_every_path(&mut blocks, |path, out| {
+                bc7::encode_rows_on(path, &view, rows(), options, out)
+            });
+            println!("bc7 {quality:?} opaque {opaque}: {digest:016x}");
         }
     }
+    blocks::print(&texels, width, height);
     encode_rows(&view, rows(), &Options::default(), &mut blocks);
     let normal = [Channel::Red, Channel::Green];
     let targets = [
