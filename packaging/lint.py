@@ -12,6 +12,7 @@
 | `.pre-commit-hooks.yaml` | pre-commit |
 | `packaging/homebrew`, `packaging/scoop` | filled in, then Ruby's and JSON's parser |
 | every cargo command of workflows and scripts of CI | uses the lock file as it is |
+| licences and sources of dependencies against `deny.toml` | `licence_policy.py` |
 | `Cargo.lock` against `deny.toml` | cargo-deny: licences, bans, sources; advisories with a database of the user's |
 
 Linters are installed below `target/lint` where a package registry can be reached. One that cannot be had is named, NOT
@@ -27,7 +28,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 
+import licence_policy
 import manifests
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -112,6 +115,12 @@ def lint_lock():
 
 def lint_dependencies(advisories):
     """Licences, bans and sources; advisories only from a database that the user has."""
+    metadata = subprocess.run(
+        ["cargo", "metadata", "--locked", "--format-version=1", "--all-features"], cwd=ROOT, stdout=subprocess.PIPE, check=True
+    ).stdout
+    metadata = json.loads(metadata)
+    faults = list(licence_policy.violations(metadata, tomllib.loads((ROOT / "deny.toml").read_text())))
+    report("failed" if faults else "passed", f"licences and sources of {len(metadata['packages'])} packages", "\n".join(faults))
     if not shutil.which("cargo-deny"):
         report("not checked", "dependencies: cargo-deny is not installed (cargo install cargo-deny --locked)")
         return
