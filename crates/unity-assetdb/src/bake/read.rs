@@ -1,6 +1,7 @@
 //! Reads one asset: its `.meta`, and its content as far as its import plan asks for it.
 
 mod diagnostics;
+mod meta_cache;
 mod whole_file;
 
 use super::dir::{Dir, Root};
@@ -15,6 +16,7 @@ use crate::{guid, refs};
 pub(crate) use diagnostics::unreadable;
 use diagnostics::{bom, duplicate_object, fault_diag, not_utf8, pointer};
 use kiln_engine::{Code, Diag};
+use meta_cache::MetaCache;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
@@ -33,6 +35,7 @@ pub(crate) struct Reader {
     name: String,
     ext: String,
     meta: Vec<u8>,
+    meta_cache: MetaCache,
     bytes: Vec<u8>,
     scanner: Scanner,
     meta_refs: Scanner,
@@ -65,8 +68,7 @@ impl Reader {
         match read {
             Ok((stamp, len)) => {
                 folder.children[child].meta_stamp = stamp;
-                let meta = meta::parse(&bytes[..len]);
-                self.parsed((root, dir), folder, child, &name, &bytes[..len], &meta);
+                self.parse_meta((root, dir), folder, child, &name, &bytes[..len]);
             }
             Err(error) => {
                 folder.children[child].meta_stamp = 0;
@@ -76,13 +78,36 @@ impl Reader {
         (self.meta, self.name) = (bytes, name);
     }
 
+    /// Parses a `.meta`, or finds the content of an equal one, and reads the asset.
+    fn parse_meta(
+        &mut self,
+        dirs: (&Root, &Dir),
+        folder: &mut Folder,
+        child: usize,
+        name: &str,
+        bytes: &[u8],
+    ) {
+        self.meta_refs.clear();
+        let mut cache = std::mem::take(&mut self.meta_cache);
+        if let Some(meta) = cache.get(bytes) {
+            self.parsed(dirs, folder, child, name, meta);
+        } else {
+            let meta = meta::parse(bytes);
+            if let Some(guid) = meta.guid {
+                self.meta_refs.feed_meta(bytes, guid);
+                cache.put(bytes, &meta);
+            }
+            self.parsed(dirs, folder, child, name, &meta);
+        }
+        self.meta_cache = cache;
+    }
+
     fn parsed(
         &mut self,
         (root, dir): (&Root, &Dir),
         folder: &mut Folder,
         child: usize,
         name: &str,
-        bytes: &[u8],
         meta: &Meta<'_>,
     ) {
         for fault in &meta.faults {
@@ -95,8 +120,6 @@ impl Reader {
             }
         }
         let Some(guid) = meta.guid else { return };
-        self.meta_refs.clear();
-        self.meta_refs.feed_meta(bytes, guid);
         let first_ref = folder.refs.len();
         let entry = &mut folder.children[child];
         if entry.has(Child::FOLDER) {

@@ -128,6 +128,18 @@ impl<'a> Entry<'a> {
         Ok(None)
     }
 
+    /// Resolves the fileID of a reference to the asset: see [`Index::resolve`](super::Index::resolve).
+    ///
+    /// # Errors
+    /// [`IndexError::Unusable`](super::IndexError::Unusable) if a page that it reads is damaged.
+    pub fn resolve(self, file_id: i64) -> Result<Resolved<'a>> {
+        Ok(match self.sub(file_id)? {
+            Some(sub) => Resolved::Sub(self, sub),
+            None if self.answers_to(file_id) => Resolved::Asset(self),
+            None => Resolved::Inner(self),
+        })
+    }
+
     /// Returns whether a fileID denotes the main object of the asset.
     pub fn answers_to(&self, file_id: i64) -> bool {
         let class = self.rec.class;

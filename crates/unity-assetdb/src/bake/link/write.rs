@@ -16,8 +16,11 @@ use kiln_format::assetdb::{self, RowType, SubAssetRow};
 use rayon::slice::ParallelSliceMut;
 use std::io::{self, Write};
 
-/// The number of rows of the database that are encoded in one batch.
-const ROWS: usize = 16 << 10;
+/// The number of rows of the database that are encoded in one batch: the more, the more neighbours in memory are encoded one
+/// after the other, and the more memory the batch takes.
+const ROWS: usize = 48 << 10;
+/// The number of bytes of the database that are written at once.
+const PIECE: usize = 256 << 10;
 
 /// A database under its temporary name.
 pub(crate) struct Written {
@@ -75,7 +78,13 @@ impl Linked {
                 places[*rank as usize] = start..rows.len();
             }
             sorted.clear();
-            places.iter().for_each(|place| sorted.extend_from_slice(&rows[place.clone()]));
+            for place in &places {
+                sorted.extend_from_slice(&rows[place.clone()]);
+                if sorted.len() >= PIECE {
+                    put(&sorted)?;
+                    sorted.clear();
+                }
+            }
             put(&sorted)?;
         }
         let header = Header {
@@ -150,7 +159,7 @@ impl Linked {
             }
         }
         self.put_entries(&mut out, &base, &mut extra)?;
-        self.put_refs(&mut out)?;
+        let references = self.put_refs(&mut out)?;
         out.section(Section::Scripts);
         for guid in &self.scripts {
             out.put(&ScriptRec { guid: *guid })?;
@@ -179,7 +188,7 @@ impl Linked {
         let note = extra.put(note);
         self.put_lower_names(&mut out)?;
         self.put_types(&mut out)?;
-        self.put_incoming(&mut out)?;
+        self.put_incoming(&mut out, references)?;
         out.section(Section::Strings);
         for folder in &self.folders {
             out.bytes(folder.path.as_bytes())?;
@@ -282,7 +291,8 @@ impl Linked {
         Ok(())
     }
 
-    fn put_refs(&self, out: &mut Writer) -> io::Result<()> {
+    /// Writes all references and their targets. Returns the references, ordered by target.
+    fn put_refs(&self, out: &mut Writer) -> io::Result<Vec<u32>> {
         out.section(Section::Refs);
         let mut targets = self.targets.of_ref.iter();
         for (source, place) in self.places.iter().enumerate() {
@@ -299,7 +309,9 @@ impl Linked {
         }
         out.section(Section::Uses);
         // Sorted here and not before: other steps of a bake need more memory than this one.
-        self.targets.uses().iter().try_for_each(|reference| out.put(&UseRec { reference: *reference }))
+        let references = self.targets.uses();
+        references.iter().try_for_each(|reference| out.put(&UseRec { reference: *reference }))?;
+        Ok(references)
     }
 }
 

@@ -7,7 +7,7 @@ use super::rows::{Cell, Rows};
 use super::{Failure, Session};
 use ::unity_assetdb::class_id::{ClassId, class_name};
 use ::unity_assetdb::guid::{self, Guid};
-use ::unity_assetdb::index::{Entry, Index, IndexError, Resolved};
+use ::unity_assetdb::index::{Entry, Index, IndexError, Reference, Resolved, Use};
 use ::unity_assetdb::query::annotate::short_type;
 use ::unity_assetdb::query::graph::{Reached, dependencies, dependents, why as shortest_chain};
 use ::unity_assetdb::query::inner::{Inner, Target, TargetStatus};
@@ -329,47 +329,71 @@ fn types_named(index: &Index, kind: &str) -> Result<Vec<(AssetType, String)>, In
     Ok(types)
 }
 
+/// A reference as `uses` lists it, in the order of the rows: path, line, count, fileID, name of the object.
+type ListedUse<'a> = (String, u32, u32, i64, &'a str);
+
 /// Lists the references to an asset, an object, or the assets of a folder from outside of it.
 pub(super) fn uses(index: &Index, root: &Path, text: &str) -> Result<Answer, Failure> {
-    let (guids, file_id, inside) = match subject(index, root, text)? {
-        Subject::Asset { guid, file_id } => (vec![guid], file_id, None),
-        Subject::Folder { hint, assets } => {
-            let mut guids: Vec<u128> = assets.iter().map(|entry| entry.guid()).collect();
-            guids.extend(index.find_by_hint(&hint)?.map(|folder| folder.guid()));
-            (guids, None, Some(format!("{hint}/")))
-        }
+    let mut found = match subject(index, root, text)? {
+        Subject::Asset { guid, file_id } => uses_of_guid(index, guid, file_id)?,
+        Subject::Folder { hint, assets } => uses_of_folder(index, &hint, assets)?,
         Subject::Candidates(found) => return candidates(index, text, &found),
         Subject::Unknown => return not_found(index, "asset", text),
     };
-    let mut found = Vec::new();
-    for guid in guids {
-        for (source, reference) in index.uses(guid)? {
-            let hint = source.hint()?;
-            let skip = inside.as_ref().is_some_and(|inside| hint.starts_with(inside));
-            if skip || file_id.is_some_and(|id| id != reference.file_id) {
-                continue;
-            }
-            let path = if reference.in_meta { format!("{hint}.meta") } else { hint };
-            let object = match index.resolve(guid, reference.file_id)? {
-                Some(resolved) => resolved.name()?.to_owned(),
-                None => String::new(),
-            };
-            found.push((path, reference.line, reference.count, reference.file_id, object));
-        }
-    }
     found.sort();
     let mut rows = Rows::new(&["path", "line", "count", "fileID", "object"]);
     for (path, line, count, file_id, object) in found {
-        rows.push(vec![
-            path.into(),
-            line.into(),
-            count.into(),
-            file_id.to_string().into(),
-            Cell::optional(object),
-        ]);
+        let file_id = file_id.to_string().into();
+        let object = if object.is_empty() { Cell::None } else { object.into() };
+        rows.push(vec![path.into(), line.into(), count.into(), file_id, object]);
     }
     let answer = Answer::of(rows);
     Ok(if answer.rows.len() == 0 { answer.note(format!("no asset refers to {text}")) } else { answer })
+}
+
+/// Returns the references to a GUID, which the index may not know, or to one object of its asset.
+fn uses_of_guid(index: &Index, guid: u128, file_id: Option<i64>) -> Result<Vec<ListedUse<'_>>, IndexError> {
+    let target = index.find_by_guid(guid)?;
+    let mut found = Vec::new();
+    for (source, reference) in index.uses(guid)? {
+        if file_id.is_some_and(|id| id != reference.file_id) {
+            continue;
+        }
+        let object = match target {
+            Some(target) => target.resolve(reference.file_id)?.name()?,
+            None => "",
+        };
+        found.push(listed_use(&source.hint()?, reference, object));
+    }
+    Ok(found)
+}
+
+/// Returns the references to a folder and to the assets in it, except those among these assets.
+fn uses_of_folder<'a>(
+    index: &'a Index,
+    hint: &str,
+    mut assets: Vec<Entry<'a>>,
+) -> Result<Vec<ListedUse<'a>>, IndexError> {
+    assets.extend(index.find_by_hint(hint)?);
+    let inside = format!("{hint}/");
+    let mut found = Vec::new();
+    for uses in index.uses_of_any(&assets)?.chunk_by(|a, b| a.source == b.source) {
+        let source = uses[0].source.hint()?;
+        if source.starts_with(&inside) {
+            continue;
+        }
+        for Use { target, reference, .. } in uses {
+            let object = target.resolve(reference.file_id)?.name()?;
+            found.push(listed_use(&source, *reference, object));
+        }
+    }
+    Ok(found)
+}
+
+fn listed_use<'a>(source: &str, reference: Reference, object: &'a str) -> ListedUse<'a> {
+    let Reference { line, count, file_id, in_meta, .. } = reference;
+    let path = if in_meta { format!("{source}.meta") } else { source.to_owned() };
+    (path, line, count, file_id, object)
 }
 
 /// Lists the references of an asset, or of the assets of a folder.

@@ -26,7 +26,8 @@ impl Linked {
             count += 1;
             lower.clear();
             if name.is_ascii() {
-                lower.extend(name.bytes().map(|byte| byte.to_ascii_lowercase()));
+                lower.extend_from_slice(name.as_bytes());
+                lower.make_ascii_lowercase();
             } else {
                 lower.extend(name.to_lowercase().bytes());
             }
@@ -63,10 +64,23 @@ impl Linked {
         // Few classes have most assets; a project may have as many scripts as assets, and their indices are dense.
         let mut classes: BTreeMap<u32, u32> = BTreeMap::new();
         let mut scripts = vec![0u32; self.scripts.len()];
+        // Neighbours mostly have the same class: the map is read and written where it changes.
+        let (mut last, mut count) = (0, 0);
         self.for_each_object(|class, script, _| match script {
-            NONE => *classes.entry(class).or_default() += 1,
+            NONE => {
+                if class != last {
+                    if count > 0 {
+                        *classes.entry(last).or_default() += count;
+                    }
+                    (last, count) = (class, 0);
+                }
+                count += 1;
+            }
             script => scripts[script as usize] += 1,
         });
+        if count > 0 {
+            *classes.entry(last).or_default() += count;
+        }
         let mut next = 0;
         let mut place = |count: &mut u32| {
             let first = next;
@@ -83,15 +97,20 @@ impl Linked {
             out.put(&TypeRec { kind: script as u32, is_script: 1, first_item: *first_item })?;
         }
         let mut items = vec![0u32; next as usize];
+        let (mut last, mut next) = (None, 0);
         self.for_each_object(|class, script, item| {
             let at = match script {
-                NONE => classes.get_mut(&class),
-                script => scripts.get_mut(script as usize),
+                NONE => {
+                    if last != Some(class) {
+                        last.and_then(|last| classes.insert(last, next));
+                        (last, next) = (Some(class), classes.get(&class).copied().unwrap_or(0));
+                    }
+                    &mut next
+                }
+                script => &mut scripts[script as usize],
             };
-            if let Some(at) = at {
-                items[*at as usize] = item;
-                *at += 1;
-            }
+            items[*at as usize] = item;
+            *at += 1;
         });
         out.section(Section::TypeItems);
         items.iter().try_for_each(|item| out.put(&TypeItemRec { item: *item }))
@@ -122,34 +141,35 @@ impl Linked {
         }
     }
 
-    /// Writes, for each asset, the assets that refer to it; and the folders that something refers to.
-    pub(super) fn put_incoming(&self, out: &mut Writer) -> io::Result<()> {
+    /// Writes, for each asset, the assets that refer to it; and the folders that something refers to. `references` are all
+    /// references, ordered by target.
+    pub(super) fn put_incoming(&self, out: &mut Writer, references: Vec<u32>) -> io::Result<()> {
         let targets = &self.targets;
-        // A counting sort of the pairs of target and source, each once.
-        let (mut next, mut last) = (vec![0u32; targets.guids.len() + 1], vec![NONE; targets.guids.len()]);
-        self.for_each_edge(|source, target| {
-            if last[target] != source {
-                last[target] = source;
-                next[target + 1] += 1;
-            }
-        });
-        for at in 1..next.len() {
-            next[at] += next[at - 1];
+        let mut source_of = Vec::with_capacity(references.len());
+        for (source, place) in self.places.iter().enumerate() {
+            let count = self.folders[place.folder as usize].refs_of(place.asset as usize).len();
+            source_of.extend(std::iter::repeat_n(source as u32, count));
         }
-        let mut sources = vec![0u32; next.last().copied().unwrap_or(0) as usize];
-        last.fill(NONE);
-        self.for_each_edge(|source, target| {
-            if last[target] != source {
-                last[target] = source;
-                sources[next[target] as usize] = source;
-                next[target] += 1;
+        // In place: the references to each target become the assets that they come from, each once.
+        let mut sources = references;
+        let mut ends = Vec::with_capacity(targets.guids.len());
+        let mut kept = 0;
+        for (target, first) in targets.first_use.iter().enumerate() {
+            let end = targets.first_use.get(target + 1).map_or(sources.len(), |next| *next as usize);
+            let start = kept;
+            for at in *first as usize..end {
+                let source = source_of[sources[at] as usize];
+                if kept == start || sources[kept - 1] != source {
+                    sources[kept] = source;
+                    kept += 1;
+                }
             }
-        });
-        drop(last);
-        // Each list ends where the next one started, and starts where the one before it ended.
+            ends.push(kept);
+        }
+        drop(source_of);
         let list = |target: usize| {
-            let first = target.checked_sub(1).map_or(0, |before| next[before]);
-            &sources[first as usize..next[target] as usize]
+            let first = target.checked_sub(1).map_or(0, |before| ends[before]);
+            &sources[first..ends[target]]
         };
         // The target of each entry: assets that share a GUID share its references.
         let mut target_of = vec![NONE; self.places.len()];
@@ -199,19 +219,6 @@ impl Linked {
             })?;
         }
         Ok(())
-    }
-
-    /// Calls `each` for each reference to an asset: source and target.
-    fn for_each_edge(&self, mut each: impl FnMut(u32, usize)) {
-        let mut targets = self.targets.of_ref.iter();
-        for (source, place) in self.places.iter().enumerate() {
-            let count = self.folders[place.folder as usize].refs_of(place.asset as usize).len();
-            for target in targets.by_ref().take(count) {
-                if self.targets.entries[*target as usize] != NONE {
-                    each(source as u32, *target as usize);
-                }
-            }
-        }
     }
 
     /// Iterates over all assets, each with its folder.
