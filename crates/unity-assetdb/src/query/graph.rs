@@ -26,12 +26,11 @@ pub struct Reached<'a> {
 /// # Errors
 /// If the index is damaged.
 pub fn dependencies<'a>(index: &'a Index, start: &[Entry<'a>]) -> Result<Vec<Reached<'a>>> {
-    walk(start, |entry| {
-        let mut next = Vec::new();
-        for reference in entry.references()? {
-            next.extend(index.find_by_guid(reference.guid)?);
+    walk(index, start, |entry, reach| {
+        for reference in index.entry(entry)?.references()? {
+            index.find_by_guid(reference.guid)?.iter().for_each(|entry| reach(index.position(entry)));
         }
-        Ok(next)
+        Ok(())
     })
 }
 
@@ -40,40 +39,45 @@ pub fn dependencies<'a>(index: &'a Index, start: &[Entry<'a>]) -> Result<Vec<Rea
 /// # Errors
 /// If the index is damaged.
 pub fn dependents<'a>(index: &'a Index, start: &[Entry<'a>]) -> Result<Vec<Reached<'a>>> {
-    walk(start, |entry| {
-        // Settings have no GUID, and nothing refers to them.
-        let uses = if entry.is_settings() { Vec::new() } else { index.uses(entry.guid())? };
-        Ok(uses.into_iter().map(|(source, _)| source).collect())
+    let incoming = index.incoming()?;
+    walk(index, start, |entry, reach| {
+        incoming.sources(entry)?.for_each(reach);
+        Ok(())
     })
 }
 
+/// Walks from assets to others: `next` passes the positions of the assets after one to a function, each at least once.
 fn walk<'a>(
+    index: &'a Index,
     start: &[Entry<'a>],
-    next: impl Fn(&Entry<'a>) -> Result<Vec<Entry<'a>>>,
+    next: impl Fn(u32, &mut dyn FnMut(u32)) -> Result<()>,
 ) -> Result<Vec<Reached<'a>>> {
-    let mut seen: HashSet<String> = HashSet::new();
+    let mut seen = vec![false; index.len()];
     let mut waiting = VecDeque::new();
     for entry in start {
-        let hint = entry.hint()?;
-        if seen.insert(hint.clone()) {
-            waiting.push_back((*entry, hint, 0));
+        let at = index.position(entry);
+        if !std::mem::replace(&mut seen[at as usize], true) {
+            waiting.push_back((at, entry.hint()?, 0));
         }
     }
     let mut found = Vec::new();
-    while let Some((entry, through, depth)) = waiting.pop_front() {
-        let mut steps = Vec::new();
-        for entry in next(&entry)? {
-            let hint = entry.hint()?;
-            if seen.insert(hint.clone()) {
-                steps.push((entry, hint));
+    let mut steps = Vec::new();
+    while let Some((at, through, depth)) = waiting.pop_front() {
+        steps.clear();
+        next(at, &mut |at| {
+            if !std::mem::replace(&mut seen[at as usize], true) {
+                steps.push(at);
             }
-        }
+        })?;
+        let mut steps: Vec<(String, Entry<'a>)> = steps
+            .iter()
+            .map(|at| index.entry(*at).and_then(|entry| Ok((entry.hint()?, entry))))
+            .collect::<Result<_>>()?;
         // By path, so that the result does not depend on the order of GUIDs.
-        steps.sort_by(|a, b| a.1.cmp(&b.1));
-        for (entry, hint) in steps {
-            let depth = depth + 1;
-            found.push(Reached { entry, hint: hint.clone(), depth, through: through.clone() });
-            waiting.push_back((entry, hint, depth));
+        steps.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        for (hint, entry) in steps {
+            waiting.push_back((index.position(&entry), hint.clone(), depth + 1));
+            found.push(Reached { entry, hint, depth: depth + 1, through: through.clone() });
         }
     }
     found.sort_by(|a, b| (a.depth, &a.hint).cmp(&(b.depth, &b.hint)));

@@ -18,7 +18,7 @@ use std::io::{self, Write};
 
 /// The number of rows of the database that are encoded in one batch: the more, the more neighbours in memory are encoded one
 /// after the other, and the more memory the batch takes.
-const ROWS: usize = 48 << 10;
+const ROWS: usize = 24 << 10;
 /// The number of bytes of the database that are written at once.
 const PIECE: usize = 256 << 10;
 

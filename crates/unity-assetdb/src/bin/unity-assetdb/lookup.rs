@@ -49,6 +49,19 @@ impl Answer {
     }
 }
 
+/// The names of types that rows show. A project has many assets and few types.
+#[derive(Default)]
+struct TypeNames(HashMap<AssetType, String>);
+
+impl TypeNames {
+    fn of(&mut self, index: &Index, entry: &Entry<'_>) -> Result<&str, IndexError> {
+        Ok(match self.0.entry(entry.asset_type()) {
+            Occupied(shown) => shown.into_mut(),
+            Vacant(place) => place.insert(short_type(index, &entry.type_name()?)?),
+        })
+    }
+}
+
 /// The row of an asset.
 fn row(index: &Index, entry: &Entry<'_>) -> Result<Vec<Cell>, IndexError> {
     asset_row(entry, &short_type(index, &entry.type_name()?)?)
@@ -272,16 +285,11 @@ pub(super) fn list(index: &Index, kind: Option<&str>) -> Result<Answer, Failure>
             }
         }
         None => {
-            // A project has many assets and few types.
-            let mut types = HashMap::new();
+            let mut types = TypeNames::default();
             for entry in index.entries() {
                 let entry = entry?;
                 if entry.is_listed() {
-                    let shown = match types.entry(entry.asset_type()) {
-                        Occupied(shown) => shown.into_mut(),
-                        Vacant(place) => place.insert(short_type(index, &entry.type_name()?)?),
-                    };
-                    rows.push(asset_row(&entry, shown)?);
+                    rows.push(asset_row(&entry, types.of(index, &entry)?)?);
                 }
             }
         }
@@ -455,8 +463,9 @@ pub(super) fn recursive(
         _ => 0,
     };
     let mut total = 0;
+    let mut types = TypeNames::default();
     for each in found {
-        let kind = short_type(index, &each.entry.type_name()?)?;
+        let kind = types.of(index, &each.entry)?.to_owned();
         let len = if size { bytes(&each.hint) } else { 0 };
         total += len;
         let mut row = vec![each.hint.into(), kind.into(), each.depth.into(), each.through.into()];
