@@ -107,7 +107,7 @@ pub fn speed(project: &Path, runs: usize, name: &str) {
 }
 
 /// The commands of the executable whose cost is measured, with the index of the last bake.
-const QUERIES: [&[&str]; 7] = [
+const QUERIES: [&[&str]; 11] = [
     &["guid", "Asset1"],
     &["resolve", "Asset1"],
     &["uses", "Asset1"],
@@ -115,6 +115,10 @@ const QUERIES: [&[&str]; 7] = [
     &["find", "Asset12345"],
     &["list", "--type", "AudioClip"],
     &["why", "Asset1"],
+    &["guid", "Nothing"],
+    &["uses", "Assets/Area0/Set0/Folder0"],
+    &["uses", "Assets/Area0/Set0"],
+    &["uses", "--recursive", "Asset1"],
 ];
 
 /// Measures queries of the executable on a synthetic project, and lookups in one scene of 110 MB.

@@ -133,3 +133,51 @@ fn folder_contains_what_a_pass_over_all_paths_finds() {
         assert_eq!(found, expected, "{folder}");
     }
 }
+
+#[test]
+fn uses_of_many_assets_are_the_uses_of_each() {
+    let project = sample();
+    // One asset that refers to several, and several that refer to one.
+    let mut text = String::from("%YAML 1.1\n--- !u!114 &11400000\nMonoBehaviour:\n  m_Name: x\n");
+    for (n, file_id) in [(10, 2_800_000), (1, 7), (1, 8), (1149, 4_900_000), (7777, 1), (10, 5)] {
+        text += &format!("  - {{fileID: {file_id}, guid: {}, type: 3}}\n", guid(n));
+    }
+    for n in 0..3 {
+        asset(&project, &format!("Assets/Z/Refers{n}.asset"), 5000 + n, "NativeFormatImporter:\n", &text);
+    }
+    project.bake();
+    let index = project.index();
+    let assets = all(&index);
+    let mut expected = Vec::new();
+    for target in assets.iter().filter(|entry| !entry.is_settings()) {
+        for (source, reference) in index.uses(target.guid()).unwrap() {
+            expected.push((
+                source.hint().unwrap(),
+                reference.line,
+                reference.file_id,
+                target.hint().unwrap(),
+            ));
+        }
+    }
+    expected.sort();
+    assert!(expected.len() >= 3 * 5 + 5, "{expected:?}");
+    for assets in [assets.clone(), assets.iter().rev().copied().collect()] {
+        let found = index.uses_of_any(&assets).unwrap();
+        let sources: Vec<String> = found.iter().map(|each| each.source.hint().unwrap()).collect();
+        let order = |hint: &String| assets_order(&index, hint);
+        assert!(sources.is_sorted_by_key(order), "{sources:?}");
+        let row = |each: &unity_assetdb::index::Use<'_>| {
+            let (source, target) = (each.source.hint().unwrap(), each.target.hint().unwrap());
+            (source, each.reference.line, each.reference.file_id, target)
+        };
+        let mut found: Vec<_> = found.iter().map(row).collect();
+        found.sort();
+        assert_eq!(found, expected);
+    }
+    assert!(index.uses_of_any(&[]).unwrap().is_empty());
+}
+
+/// Returns the position of an asset among all.
+fn assets_order(index: &Index, hint: &str) -> Option<usize> {
+    all(index).iter().position(|entry| entry.hint().unwrap() == hint)
+}
