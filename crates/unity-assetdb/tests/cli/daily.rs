@@ -42,6 +42,27 @@ fn assets_are_named_in_every_way() {
     }
 }
 
+/// Assets of one type and one name: neither keeps the name, and people still type it.
+#[test]
+fn contested_names_list_their_candidates() {
+    let project = Project::sample();
+    project.asset("Assets/Old/Flag.png", 10, "TextureImporter:\n", "");
+    for name in ["Flag", "flag", "Flag.png", "FLAG.PNG"] {
+        let run = project.run(&["uses", name]);
+        assert_eq!(run.code, 1, "{name}: {}", run.err);
+        let mut paths: Vec<_> = cells(&run.out).iter().map(|row| row[4].to_owned()).collect();
+        paths.dedup();
+        assert_eq!(paths, ["Assets/Art/Flag.png", "Assets/Old/Flag.png"], "{name}: {}", run.err);
+    }
+    assert_eq!(project.run(&["guid", "Flag^Old"]).code, 0);
+    // The name of a file, where only one has it.
+    let run = project.run(&["guid", "Pole.prefab"]);
+    assert!(run.code == 0 && run.out.contains("Assets/Pole.prefab"), "{}{}", run.out, run.err);
+    for missing in ["Fla", "Flag.pn", "Flag.jpg", ".png", "^", "Flag^"] {
+        assert_eq!(project.run(&["guid", missing]).out, "", "{missing}");
+    }
+}
+
 #[test]
 fn ambiguous_names_list_their_candidates() {
     let project = Project::sample();

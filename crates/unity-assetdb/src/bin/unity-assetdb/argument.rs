@@ -93,12 +93,12 @@ fn folder<'a>(index: &'a Index, hint: String) -> Result<Subject<'a>, IndexError>
     Ok(Subject::Folder { hint, assets })
 }
 
-/// Returns the objects with a name: those that have exactly this name, else those that differ in case.
+/// Returns the objects with a name: those that have exactly this name, else those that differ in case, else those whose
+/// file or object has the name, which others contest.
 fn named<'a>(index: &'a Index, name: &str) -> Result<Subject<'a>, IndexError> {
     let mut found = index.find_by_name(name)?;
     if found.is_empty() {
-        let lower = name.to_lowercase();
-        found = index.named_like(&lower, |known| known == lower)?;
+        found = similarly_named(index, &name.to_lowercase())?;
     }
     // A texture and the sprite made of it are one asset to the user.
     let mut guids: Vec<u128> = found.iter().map(|each| each.entry().guid()).collect();
@@ -110,6 +110,46 @@ fn named<'a>(index: &'a Index, name: &str) -> Result<Subject<'a>, IndexError> {
         ([guid], _) => Subject::Asset { guid: *guid, file_id: None },
         _ => Subject::Candidates(found),
     })
+}
+
+/// Returns the objects with a name in lower case. If no unique name is equal to it, those whose file name, with or without
+/// its extension, or whose object name is: a name that several have is unique only with a suffix (`Flag^UI`,
+/// `Flag.png^UI`, `Bloom@Low.asset^Profiles`).
+fn similarly_named<'a>(index: &'a Index, lower: &str) -> Result<Vec<Resolved<'a>>, IndexError> {
+    let stem = lower.rsplit_once('.').map_or(lower, |(stem, _)| stem);
+    let has_suffix = |known: &str| {
+        let rest = known.strip_prefix(lower).or_else(|| known.strip_prefix(stem));
+        rest.is_some_and(|rest| rest.starts_with(['^', '.', '@']) && rest.contains('^'))
+    };
+    let candidates = index.named_like(stem, |known| known == lower || known == stem || has_suffix(known))?;
+    let is_same = |each: &Resolved<'_>| Ok(each.name()?.to_lowercase() == lower);
+    let is_contested = |each: &Resolved<'_>| -> Result<bool, IndexError> {
+        let hint = each.entry().hint()?.to_lowercase();
+        let file = hint.rsplit('/').next().unwrap_or_default();
+        Ok(match each {
+            Resolved::Sub(_, sub) => {
+                let name = sub.name.to_lowercase();
+                name.strip_prefix(lower).is_some_and(|rest| rest.starts_with(['^', '@']))
+            }
+            _ => file == lower || each.entry().stem()?.to_lowercase() == lower,
+        })
+    };
+    let same = only(&candidates, is_same)?;
+    if same.is_empty() { only(&candidates, is_contested) } else { Ok(same) }
+}
+
+/// Returns the objects that pass a test.
+fn only<'a>(
+    objects: &[Resolved<'a>],
+    test: impl Fn(&Resolved<'a>) -> Result<bool, IndexError>,
+) -> Result<Vec<Resolved<'a>>, IndexError> {
+    let mut passed = Vec::new();
+    for object in objects {
+        if test(object)? {
+            passed.push(*object);
+        }
+    }
+    Ok(passed)
 }
 
 /// Returns the asset at a path, relative to the project or to the current directory.
