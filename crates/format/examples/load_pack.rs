@@ -33,7 +33,8 @@ fn main() -> ExitCode {
 }
 
 fn load(bytes: &[u8]) -> Result<(), Box<dyn Error>> {
-    // A view validates once, so that no accessor can fail or read out of bounds afterwards.
+    // The files are used in place: a pack with compressed files (`pack_compress: zstd`) is rejected by its version, and needs
+    // a `CompressedHpackView`. A view validates once, so that no accessor can fail or read out of bounds afterwards.
     let pack = HpackView::read(bytes)?;
     let manifest = match pack.get(hman::PATH) {
         Some(manifest) => Some(HmanView::read(manifest)?),

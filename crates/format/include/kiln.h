@@ -184,6 +184,7 @@ typedef enum kiln_pack_kind {
 
 typedef struct kiln_pack {
     kiln_bytes file;
+    uint32_t version; /* 2, or 3 if files may be compressed */
     uint32_t count;
     kiln_cursor entries;
 } kiln_pack;
@@ -191,7 +192,8 @@ typedef struct kiln_pack {
 typedef struct kiln_pack_entry {
     kiln_text path;
     kiln_pack_kind kind;
-    kiln_bytes bytes;
+    kiln_bytes bytes;      /* the payload: the file or, in a pack that kiln_compressed_pack_open opened, a Zstandard frame */
+    uint64_t content_size; /* the length of the file; greater than bytes.size if the payload is a Zstandard frame */
 } kiln_pack_entry;
 
 static inline kiln_pack_kind kiln_pack_kind_of(kiln_text path) {
@@ -212,21 +214,37 @@ static inline kiln_pack_kind kiln_pack_kind_of(kiln_text path) {
     return KILN_PACK_OTHER;
 }
 
+/* The largest ratio of content to payload, and the length up to which a file may have any ratio: against decompression
+ * bombs. */
+#define KILN_PACK_MAX_RATIO UINT64_C(1024)
+#define KILN_PACK_UNLIMITED_CONTENT (UINT64_C(1) << 20)
+
+static inline int kiln_pack_size_is_accepted(uint64_t size, uint64_t content_size) {
+    if (content_size == size) return 1;
+    if (size == 0 || content_size < size) return 0;
+    return content_size <= KILN_PACK_UNLIMITED_CONTENT || (content_size - 1) / KILN_PACK_MAX_RATIO < size;
+}
+
 /* Reads one record of the table of contents; the payload is not read. */
-static inline kiln_status kiln_pack_record(kiln_cursor *cursor, kiln_pack_entry *entry, uint64_t *offset, uint64_t *size) {
-    const uint8_t *record = kiln_take(cursor, 19);
+static inline kiln_status kiln_pack_record(uint32_t version, kiln_cursor *cursor, kiln_pack_entry *entry, uint64_t *offset,
+                                           uint64_t *size) {
+    const uint8_t *record = kiln_take(cursor, version == 3 ? 27 : 19), *last;
     if (!record) return KILN_TRUNCATED;
-    entry->path.size = kiln_u16(record + 17);
+    last = record + (version == 3 ? 24 : 16);
+    entry->path.size = kiln_u16(last + 1);
     entry->path.data = (const char *)kiln_take(cursor, entry->path.size);
     if (!entry->path.data) return KILN_TRUNCATED;
     if (!kiln_text_is_good(entry->path, 1)) return KILN_PATH;
     entry->kind = kiln_pack_kind_of(entry->path);
     *offset = kiln_u64(record);
     *size = kiln_u64(record + 8);
-    return record[16] == (uint8_t)entry->kind ? KILN_OK : KILN_VALUE;
+    entry->content_size = version == 3 ? kiln_u64(record + 16) : *size;
+    if (!kiln_pack_size_is_accepted(*size, entry->content_size)) return KILN_VALUE;
+    return last[0] == (uint8_t)entry->kind ? KILN_OK : KILN_VALUE;
 }
 
-static inline kiln_status kiln_pack_open(const void *data, size_t size, kiln_pack *pack) {
+/* Opens a pack of version 2 or 3: see kiln_pack_read. */
+static inline kiln_status kiln_compressed_pack_open(const void *data, size_t size, kiln_pack *pack) {
     kiln_cursor cursor;
     const uint8_t *header;
     kiln_pack_entry entry, last;
@@ -236,7 +254,8 @@ static inline kiln_status kiln_pack_open(const void *data, size_t size, kiln_pac
     if (!kiln_aligned(data)) return KILN_UNALIGNED;
     if (!(header = kiln_take(&cursor, 24))) return KILN_TRUNCATED;
     if (memcmp(header, "HPAK", 4) != 0) return KILN_MAGIC;
-    if (kiln_u32(header + 4) != 2) return KILN_VERSION;
+    pack->version = kiln_u32(header + 4);
+    if (pack->version != 2 && pack->version != 3) return KILN_VERSION;
     if (kiln_u32(header + 12) != 0) return KILN_VALUE;
     toc = kiln_u64(header + 16);
     if (toc > cursor.left) return KILN_TRUNCATED;
@@ -247,7 +266,7 @@ static inline kiln_status kiln_pack_open(const void *data, size_t size, kiln_pac
     end = 24 + toc;
     last.path.data = NULL, last.path.size = 0;
     for (i = 0; i < pack->count; i++) {
-        kiln_status status = kiln_pack_record(&cursor, &entry, &offset, &length);
+        kiln_status status = kiln_pack_record(pack->version, &cursor, &entry, &offset, &length);
         if (status != KILN_OK) return status;
         if (i > 0 && kiln_text_order(last.path, entry.path) >= 0) return KILN_ORDER;
         last = entry;
@@ -264,10 +283,20 @@ static inline kiln_status kiln_pack_open(const void *data, size_t size, kiln_pac
     return cursor.left == 0 && end == size ? KILN_OK : KILN_TRAILING;
 }
 
+/* Opens a pack whose files are used in place: version 2. One with compressed files is KILN_VERSION. */
+static inline kiln_status kiln_pack_open(const void *data, size_t size, kiln_pack *pack) {
+    kiln_cursor cursor;
+    const uint8_t *header;
+    cursor.at = (const uint8_t *)data, cursor.left = size;
+    header = kiln_take(&cursor, 24);
+    if (kiln_aligned(data) && header && memcmp(header, "HPAK", 4) == 0 && kiln_u32(header + 4) == 3) return KILN_VERSION;
+    return kiln_compressed_pack_open(data, size, pack);
+}
+
 /* Iterates over the files by path. Start with `*cursor = pack->entries`; returns 0 after the last. */
 static inline int kiln_pack_next(const kiln_pack *pack, kiln_cursor *cursor, kiln_pack_entry *entry) {
     uint64_t offset, size;
-    if (cursor->left == 0 || kiln_pack_record(cursor, entry, &offset, &size) != KILN_OK) return 0;
+    if (cursor->left == 0 || kiln_pack_record(pack->version, cursor, entry, &offset, &size) != KILN_OK) return 0;
     entry->bytes.data = pack->file.data + (size_t)offset;
     entry->bytes.size = (size_t)size;
     return 1;
@@ -282,6 +311,22 @@ static inline int kiln_pack_find(const kiln_pack *pack, kiln_text path, kiln_pac
         if (order >= 0) return order == 0;
     }
     return 0;
+}
+
+/* Decompresses one Zstandard frame into a buffer of exactly its content; returns 0 if it cannot. `user` is the caller's. */
+typedef int (*kiln_decompress)(void *user, kiln_bytes frame, uint8_t *out, size_t out_size);
+
+/* Copies or decompresses a file into a buffer of exactly entry->content_size bytes; its address should be a multiple of 16.
+ * `decompress` is called for compressed files only and may be NULL without them. Files that are stored as they are, those
+ * with entry->bytes.size == entry->content_size, can be used in place instead. */
+static inline kiln_status kiln_pack_read(const kiln_pack_entry *entry, kiln_decompress decompress, void *user, void *out,
+                                         size_t out_size) {
+    if (out_size != entry->content_size) return KILN_TRUNCATED;
+    if (entry->bytes.size == entry->content_size) {
+        if (out_size) memcpy(out, entry->bytes.data, out_size);
+        return KILN_OK;
+    }
+    return decompress && decompress(user, entry->bytes, (uint8_t *)out, out_size) ? KILN_OK : KILN_VALUE;
 }
 
 /* ---- .hman: maps hashes of asset references to paths ---- */

@@ -4,19 +4,24 @@
 //! that could escape the runtime root, kinds that do not match the path, and payloads at any offset other
 //! than the one that order, sizes and alignment determine, unless they are inside the payloads before them: entries
 //! with identical content share one payload. So there are no gaps and no trailing bytes.
+//!
+//! Version 2 stores every file as it is, and [`HpackView`] reads it in place. In version 3, which a build writes with
+//! `pack_compress: zstd`, a payload may be a Zstandard frame: [`Toc`] and [`CompressedHpackView`] read both versions.
 
+mod compressed;
 mod kind;
 #[cfg(feature = "tools")]
 mod write;
 
 use core::mem::offset_of;
 
+pub use self::compressed::{CompressedHpackView, MAX_RATIO, Payload, UNLIMITED_CONTENT, is_accepted_size};
 pub use self::kind::PackKind;
 #[cfg(feature = "tools")]
-pub use self::write::{PackLayout, PlacedFile, write};
+pub use self::write::{FileToPack, PackLayout, PlacedFile, write, write_compressed};
 
 use crate::bytes::{Reader, align, record, slice, zeroed};
-use crate::{Error, Format, paths, table::FormatId};
+use crate::{Error, Format, paths, table::FormatId, zstd_frame};
 #[cfg(feature = "tools")]
 use crate::{Fact, Lookup, error::Count, refs};
 #[cfg(feature = "tools")]
@@ -24,8 +29,10 @@ use alloc::{borrow::Cow, collections::BTreeSet, vec::Vec};
 
 /// The magic number of packs.
 pub const MAGIC: [u8; 4] = *b"HPAK";
-/// The only supported version.
+/// The version of packs that store every file as it is.
 pub const VERSION: u32 = 2;
+/// The version of packs with compressed files.
+pub const COMPRESSED_VERSION: u32 = 3;
 /// Alignment of every payload in bytes, so that a memory-mapped pack can be used in place.
 pub const ALIGNMENT: u64 = 16;
 
@@ -53,6 +60,17 @@ record! {
     }
 }
 
+record! {
+    /// The fixed part of an entry of version 3; the path follows it.
+    struct CompressedRecord {
+        offset: u64,
+        size: u64,
+        content_size: u64,
+        kind: u8,
+        path_len: u16,
+    }
+}
+
 /// Returns whether a pack excludes this file of the output directory: the build's own state, and other packs.
 pub fn excludes(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
@@ -66,10 +84,19 @@ pub struct PackEntry<'a> {
     pub offset: u64,
     /// The length of the payload in bytes.
     pub size: u64,
+    /// The length of the file in bytes; greater than `size` if the payload is a Zstandard frame.
+    pub content_size: u64,
     /// The kind of the file, by its extension.
     pub kind: PackKind,
     /// The path of the file, relative to the output root.
     pub path: &'a str,
+}
+
+impl PackEntry<'_> {
+    /// Returns whether the payload is a Zstandard frame.
+    pub fn is_compressed(&self) -> bool {
+        self.size != self.content_size
+    }
 }
 
 /// Returns the length in bytes of header and table of contents: the prefix to read before [`Toc::read`].
@@ -95,6 +122,7 @@ pub fn head_len(first: &[u8], file_len: u64) -> Result<u64, Error> {
 #[derive(Clone, Copy, Debug)]
 pub struct Toc<'a> {
     head: &'a [u8],
+    version: u32,
     count: u32,
 }
 
@@ -109,12 +137,12 @@ impl<'a> Toc<'a> {
         let head_len = head_len(head, file_len)?;
         let head = Reader::new(head).take(head_len, "table of contents")?;
         let mut reader = Reader::new(head);
-        let count = read_header(&mut reader)?.count;
+        let Header { count, version, .. } = read_header(&mut reader)?;
         let mut last: Option<&str> = None;
         let mut end = head_len;
         for _ in 0..count {
             let at = reader.at();
-            let entry = read_entry(&mut reader)?;
+            let entry = read_entry(&mut reader, version)?;
             if last.is_some_and(|last| last >= entry.path) {
                 return Err(Error::Order { at, field: "path" });
             }
@@ -135,7 +163,12 @@ impl<'a> Toc<'a> {
         if end != file_len {
             return Err(Error::Trailing { at: end, extra: file_len - end });
         }
-        Ok(Toc { head, count })
+        Ok(Toc { head, version, count })
+    }
+
+    /// Returns the version of the format: 2, or 3 if files may be compressed.
+    pub fn version(&self) -> u32 {
+        self.version
     }
 
     /// Returns the number of entries.
@@ -172,22 +205,24 @@ impl<'a> Toc<'a> {
     /// [`Error::Value`] with the offset of the first entry that starts or ends inside a payload.
     #[cfg(feature = "tools")]
     pub fn check_shared(&self) -> Result<(), Error> {
-        let payloads: BTreeSet<(u64, u64)> =
-            self.payloads().map(|entry| (entry.offset, entry.size)).collect();
+        let place = |entry: PackEntry<'_>| (entry.offset, entry.size, entry.content_size);
+        let payloads: BTreeSet<(u64, u64, u64)> = self.payloads().map(place).collect();
         let mut at = Header::SIZE as u64;
-        for PackEntry { offset, size, path, .. } in self.entries() {
-            if !payloads.contains(&(offset, size)) {
+        for entry in self.entries() {
+            let PackEntry { offset, path, .. } = entry;
+            if !payloads.contains(&place(entry)) {
                 let expected = "the offset of an earlier payload of the same size";
                 return Err(Error::Value { at, field: "offset", found: offset, expected });
             }
-            at += (Record::SIZE + path.len()) as u64;
+            at += (record_len(self.version) + path.len()) as u64;
         }
         Ok(())
     }
 
     /// Returns the entries by ascending path.
     pub fn entries(&self) -> PackEntries<'a> {
-        PackEntries { reader: Reader::starting(self.head, Header::SIZE), left: self.count }
+        let reader = Reader::starting(self.head, Header::SIZE);
+        PackEntries { reader, version: self.version, left: self.count }
     }
 
     /// Looks up the entry of the file at `path`. PackEntries vary in length, so this is a linear search; for many
@@ -201,6 +236,7 @@ impl<'a> Toc<'a> {
 #[derive(Clone, Debug)]
 pub struct PackEntries<'a> {
     reader: Reader<'a>,
+    version: u32,
     left: u32,
 }
 
@@ -209,7 +245,7 @@ impl<'a> Iterator for PackEntries<'a> {
 
     fn next(&mut self) -> Option<PackEntry<'a>> {
         self.left = self.left.checked_sub(1)?;
-        read_entry(&mut self.reader).ok()
+        read_entry(&mut self.reader, self.version).ok()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -219,7 +255,7 @@ impl<'a> Iterator for PackEntries<'a> {
 
 impl ExactSizeIterator for PackEntries<'_> {}
 
-/// A whole pack in memory, read or memory-mapped.
+/// A whole pack of version 2 in memory, read or memory-mapped: all files are used in place.
 #[derive(Clone, Copy, Debug)]
 pub struct HpackView<'a> {
     bytes: &'a [u8],
@@ -232,8 +268,13 @@ impl<'a> HpackView<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error`] if the header or an entry is invalid.
+    /// [`Error`] if the header or an entry is invalid, or if the pack has compressed files: [`CompressedHpackView`] reads
+    /// these.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
+        if let Header { version: version @ COMPRESSED_VERSION, .. } = read_header(&mut Reader::new(bytes))? {
+            let (at, expected) = (offset_of!(Header, version) as u64, "2, because files are used in place");
+            return Err(Error::Value { at, field: "version", found: version.into(), expected });
+        }
         Ok(HpackView { bytes, toc: Toc::read(bytes, bytes.len() as u64)? })
     }
 
@@ -300,8 +341,8 @@ fn read_header(reader: &mut Reader<'_>) -> Result<Header, Error> {
     let bad = |at: usize, field, found: u32, expected| {
         Err(Error::Value { at: at as u64, field, found: found.into(), expected })
     };
-    if header.version != VERSION {
-        return bad(offset_of!(Header, version), "version", header.version, "2");
+    if !matches!(header.version, VERSION | COMPRESSED_VERSION) {
+        return bad(offset_of!(Header, version), "version", header.version, "2 or 3");
     }
     if header.flags != 0 {
         return bad(offset_of!(Header, flags), "flags", header.flags, "0");
@@ -309,22 +350,39 @@ fn read_header(reader: &mut Reader<'_>) -> Result<Header, Error> {
     Ok(header)
 }
 
-fn read_entry<'a>(reader: &mut Reader<'a>) -> Result<PackEntry<'a>, Error> {
+/// Returns the length in bytes of the fixed part of an entry.
+#[cfg(feature = "tools")]
+fn record_len(version: u32) -> usize {
+    if version == COMPRESSED_VERSION { CompressedRecord::SIZE } else { Record::SIZE }
+}
+
+fn read_record(reader: &mut Reader<'_>, version: u32) -> Result<CompressedRecord, Error> {
+    if version == COMPRESSED_VERSION {
+        return CompressedRecord::read(reader);
+    }
+    let Record { offset, size, kind, path_len } = Record::read(reader)?;
+    Ok(CompressedRecord { offset, size, content_size: size, kind, path_len })
+}
+
+fn read_entry<'a>(reader: &mut Reader<'a>, version: u32) -> Result<PackEntry<'a>, Error> {
     let at = reader.at();
-    let record = Record::read(reader)?;
+    let record = read_record(reader, version)?;
     let path_at = reader.at();
     let path = reader.text(record.path_len.into(), "path")?;
     paths::check(path).map_err(|why| Error::Path { at: path_at, why })?;
     let kind = PackKind::from_path(path);
     if record.kind != kind as u8 {
-        return Err(Error::Mismatch {
-            at: at + offset_of!(Record, kind) as u64,
-            field: "kind",
-            found: record.kind.into(),
-            expected: kind as u64,
-        });
+        // The kind and the length of the path are the last three bytes.
+        let at = path_at - 3;
+        return Err(Error::Mismatch { at, field: "kind", found: record.kind.into(), expected: kind as u64 });
     }
-    Ok(PackEntry { offset: record.offset, size: record.size, kind, path })
+    let CompressedRecord { offset, size, content_size, .. } = record;
+    if !is_accepted_size(size, content_size) {
+        let at = at + offset_of!(CompressedRecord, content_size) as u64;
+        let expected = "the size of the payload, or more, but within the ratio of decompression";
+        return Err(Error::Value { at, field: "content_size", found: content_size, expected });
+    }
+    Ok(PackEntry { offset, size, content_size, kind, path })
 }
 
 /// The entry of this format in [`FORMATS`](crate::FORMATS). Packs are not nested, so its own kind is `Other`.
@@ -348,6 +406,21 @@ impl Format for HPack {
         for entry in toc.payloads() {
             zeroed(bytes, end, entry.offset)?;
             end = entry.offset + entry.size;
+            if entry.is_compressed() {
+                let frame = slice(bytes, entry.offset, entry.size).unwrap_or_default();
+                zstd_frame::check(frame, entry.offset, entry.content_size)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "tools")]
+    fn zstd_frames(&self, bytes: &[u8], each: &mut dyn FnMut(crate::ZstdFrame<'_>)) -> Result<(), Error> {
+        for PackEntry { offset, size, content_size, .. } in
+            Toc::read(bytes, bytes.len() as u64)?.payloads().filter(PackEntry::is_compressed)
+        {
+            let bytes = slice(bytes, offset, size).unwrap_or_default();
+            each(crate::ZstdFrame { offset, bytes, content_len: content_size });
         }
         Ok(())
     }
@@ -359,9 +432,14 @@ impl Format for HPack {
         let len = Count(toc.len() as u64, "entry", "entries");
         write!(
             out,
-            "v{VERSION} | {len} | {} B header and table of contents | {payload} B payload | {padding} B padding",
+            "v{} | {len} | {} B header and table of contents | {payload} B payload | {padding} B padding",
+            toc.version(),
             toc.head_len(),
         )?;
+        if toc.version() == COMPRESSED_VERSION {
+            let compressed = Count(compressed_count(&toc), "compressed file", "compressed files");
+            write!(out, " | {compressed} | {} B content", content(&toc))?;
+        }
         Ok(())
     }
 
@@ -369,29 +447,39 @@ impl Format for HPack {
     fn facts(&self, bytes: &[u8], each: &mut dyn FnMut(&'static str, Fact<'_>)) -> Result<(), Error> {
         let toc = Toc::read(bytes, bytes.len() as u64)?;
         let (payload, padding) = sums(&toc);
-        each("version", Fact::Number(VERSION.into()));
+        each("version", Fact::Number(toc.version().into()));
         each("entries", Fact::Total(toc.len() as u64));
         each("header_bytes", Fact::Number(Header::SIZE as u64));
         each("toc_bytes", Fact::Number(toc.head_len() - Header::SIZE as u64));
         each("payload_bytes", Fact::Number(payload));
         each("padding_bytes", Fact::Number(padding));
+        if toc.version() == COMPRESSED_VERSION {
+            each("compressed", Fact::Total(compressed_count(&toc)));
+            each("content_bytes", Fact::Number(content(&toc)));
+        }
         Ok(())
     }
 
     #[cfg(feature = "tools")]
     fn dump(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
-        let view = HpackView::read(bytes)?;
-        writeln!(out, "hpack v{VERSION}, {}", Count(view.toc().len() as u64, "entry", "entries"))?;
-        for (PackEntry { offset, size, kind, path }, data) in view.files() {
+        let toc = Toc::read(bytes, bytes.len() as u64)?;
+        writeln!(out, "hpack v{}, {}", toc.version(), Count(toc.len() as u64, "entry", "entries"))?;
+        for entry in toc.entries() {
+            let PackEntry { offset, size, content_size, kind, path } = entry;
+            let data = slice(bytes, offset, size).unwrap_or_default();
             let (kind, hash) = (kind.name(), refs::fnv1a_64(data));
-            writeln!(out, "{kind} {path:?} {size} B @{offset} fnv {hash:016x}")?;
+            write!(out, "{kind} {path:?} {size} B @{offset} fnv {hash:016x}")?;
+            if entry.is_compressed() {
+                write!(out, " zstd {content_size} B")?;
+            }
+            writeln!(out)?;
         }
         Ok(())
     }
 
     #[cfg(feature = "tools")]
     fn layouts(&self) -> &'static [crate::Layout] {
-        &[Header::LAYOUT, Record::LAYOUT]
+        &[Header::LAYOUT, Record::LAYOUT, CompressedRecord::LAYOUT]
     }
 }
 
@@ -401,6 +489,18 @@ fn sums(toc: &Toc<'_>) -> (u64, u64) {
     let payload: u64 = toc.payloads().map(|e| e.size).sum();
     let end = toc.payloads().last().map_or(toc.head_len(), |e| e.offset + e.size);
     (payload, end - toc.head_len() - payload)
+}
+
+/// Returns the number of compressed payloads, shared ones once.
+#[cfg(feature = "tools")]
+fn compressed_count(toc: &Toc<'_>) -> u64 {
+    toc.payloads().filter(PackEntry::is_compressed).count() as u64
+}
+
+/// Returns the total length of the contents in bytes, shared ones once.
+#[cfg(feature = "tools")]
+fn content(toc: &Toc<'_>) -> u64 {
+    toc.payloads().fold(0, |sum, entry| sum.saturating_add(entry.content_size))
 }
 
 #[cfg(all(test, feature = "tools"))]
@@ -449,7 +549,7 @@ mod tests {
         let second = first + 19 + 5;
         let head = second + 19 + 6;
         assert_eq!(broken(0, b'X'), Error::Magic { found: *b"XPAK", format: "hpack" });
-        assert_eq!(broken(4, 1), Error::Value { at: 4, field: "version", found: 1, expected: "2" });
+        assert_eq!(broken(4, 1), Error::Value { at: 4, field: "version", found: 1, expected: "2 or 3" });
         assert_eq!(broken(12, 1), Error::Value { at: 12, field: "flags", found: 1, expected: "0" });
         assert!(matches!(broken(8, 1), Error::Trailing { .. }));
         assert!(matches!(broken(8, 3), Error::Truncated { .. }));

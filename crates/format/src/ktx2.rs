@@ -9,7 +9,6 @@ mod kvd;
 mod shape;
 #[cfg(feature = "tools")]
 mod write;
-mod zstd;
 
 use core::mem::offset_of;
 
@@ -398,7 +397,7 @@ impl Format for Ktx2 {
             zeroed(bytes, end, level.offset)?;
             end = level.offset + level.bytes.len() as u64;
             if view.supercompression == Supercompression::Zstd {
-                zstd::check_frame(level.bytes, level.offset, level.uncompressed_len)?;
+                crate::zstd_frame::check(level.bytes, level.offset, level.uncompressed_len)?;
             }
         }
         Ok(())

@@ -16,7 +16,8 @@
 //!
 //! Without default features the crate is `no_std`, does not allocate and has no dependencies: this is what a game links.
 //! The feature `tools` (on by default) adds the writers and the methods of [`Format`] that `info`, `check`, `--verify`
-//! and the golden tests use.
+//! and the golden tests use. The feature `zstd` decompresses the files of compressed packs through `ruzstd`, which needs
+//! `alloc`; without it, the caller passes a decompressor.
 //!
 //! Every format is a module of this crate, an entry of [`FORMATS`] and a document in `docs/reference/formats/`.
 //!
@@ -44,7 +45,7 @@
 
 #![no_std]
 
-#[cfg(feature = "tools")]
+#[cfg(any(feature = "tools", feature = "zstd"))]
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
@@ -56,6 +57,7 @@ mod paths;
 mod pod;
 pub mod refs;
 mod table;
+pub mod zstd_frame;
 
 pub mod assetdb;
 pub mod glb;

@@ -18,7 +18,7 @@ use kiln_format::hfont::{self, HfontView};
 use kiln_format::hman::HmanView;
 use kiln_format::hmat::{self, HmatView};
 use kiln_format::hmesh::{self, CutView, HmeshView};
-use kiln_format::hpack::HpackView;
+use kiln_format::hpack::{CompressedHpackView, Payload};
 use kiln_format::ktx2::{Ktx2View, Transfer};
 use kiln_format::{Error, FORMATS, Pod, refs};
 use proptest::strategy::{Strategy, ValueTree};
@@ -123,13 +123,16 @@ fn walk(format: u8, bytes: &[u8]) -> Result<u64, Error> {
     let mut sum = Sum(0xcbf2_9ce4_8422_2325);
     match format {
         b'P' => {
-            let pack = HpackView::read(bytes)?;
+            let pack = CompressedHpackView::read(bytes)?;
+            sum.number(pack.toc().version());
             sum.number(pack.toc().len() as u64);
-            for (entry, data) in pack.files() {
+            for (entry, payload) in pack.files() {
+                let (Payload::Stored(data) | Payload::Zstd { frame: data, .. }) = payload;
                 sum.text(entry.path);
                 sum.number(entry.kind as u64);
                 sum.number(data.len() as u64);
                 sum.bytes(data);
+                sum.number(payload.content_size());
                 sum.number(pack.get(entry.path).is_some());
             }
         }
@@ -327,6 +330,7 @@ fn samples() -> Vec<(u8, Vec<u8>)> {
     let mut out = Vec::new();
     for _ in 0..24 {
         out.push((b'P', strategies::write_pack(&draw(strategies::files(), runner))));
+        out.push((b'P', strategies::write_compressed_pack(&draw(strategies::compressible_files(), runner))));
         out.push((b'N', strategies::write_manifest(&draw(strategies::manifest(), runner))));
         out.push((b'M', hmesh::write(&draw(strategies::mesh(), runner).parts()).unwrap()));
         out.push((b'R', hmat::write(&draw(strategies::materials(), runner)).unwrap()));

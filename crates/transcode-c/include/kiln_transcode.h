@@ -73,6 +73,10 @@ int kiln_transcode_level_info(const uint8_t *file, size_t size, uint32_t level, 
 int kiln_transcode_load_level(const uint8_t *file, size_t size, uint32_t level, uint32_t target, uint8_t *out,
                               size_t out_size);
 
+/* Decompresses one Zstandard frame whose content has exactly `out_size` bytes, such as a file of a compressed pack:
+ * `kiln_pack_read` of kiln.h takes a function that calls this one. */
+int kiln_transcode_decompress(const uint8_t *frame, size_t size, uint8_t *out, size_t out_size);
+
 /* Returns an English message for a status code. */
 const char *kiln_transcode_message(int status);
 

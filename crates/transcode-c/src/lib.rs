@@ -8,7 +8,7 @@
 use core::ffi::{CStr, c_char, c_int};
 use core::slice;
 
-use kiln_transcode::ktx2::{LevelLayout, LoadError, Texture, load_level};
+use kiln_transcode::ktx2::{LevelLayout, LoadError, Texture, decompress, load_level};
 use kiln_transcode::{Channel, Error, Target, transcode};
 
 /// The status codes of `kiln_transcode.h`.
@@ -220,6 +220,32 @@ pub unsafe extern "C" fn kiln_transcode_load_level(
     }
 }
 
+/// Decompresses a Zstandard frame.
+///
+/// # Safety
+///
+/// `frame` points to `size` readable bytes and `out` to `out_size` writable ones that do not overlap them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kiln_transcode_decompress(
+    frame: *const u8,
+    size: usize,
+    out: *mut u8,
+    out_size: usize,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let (frame, out) = unsafe { (bytes(frame, size), bytes_mut(out, out_size)) };
+    let (Some(frame), Some(out)) = (frame, out) else {
+        return INVALID_ARGUMENT;
+    };
+    match decompress(frame, out.len()) {
+        Ok(content) => {
+            out.copy_from_slice(&content);
+            OK
+        }
+        Err(error) => status(&error),
+    }
+}
+
 /// Returns an English message for a status code.
 #[unsafe(no_mangle)]
 pub extern "C" fn kiln_transcode_message(status: c_int) -> *const c_char {
@@ -229,10 +255,10 @@ pub extern "C" fn kiln_transcode_message(status: c_int) -> *const c_char {
         INVALID_FILE => c"not a KTX2 file that Kiln could have written",
         NO_SUCH_LEVEL => c"the texture has no such mip level",
         UNSUPPORTED_FORMAT => c"the texture is neither UASTC nor in the format of the target",
-        INVALID_ZSTD => c"the Zstandard frame of the mip level is invalid",
+        INVALID_ZSTD => c"the Zstandard frame is invalid, or its content has another length",
         INVALID_BLOCK => c"a block is not a UASTC block",
         WRONG_LENGTH => c"a buffer has the wrong length",
-        OUT_OF_MEMORY => c"the mip level does not fit in the memory",
+        OUT_OF_MEMORY => c"the content does not fit in the memory",
         INVALID_ARGUMENT => c"an argument is null or out of range",
         _ => c"unknown status",
     };

@@ -331,6 +331,17 @@ pub fn load_stored_level(prefix: &[u8], level: u32) -> Result<alloc::vec::Vec<u8
     Ok(Texture::read(prefix)?.decompressed(level)?.into_owned())
 }
 
+/// Decompresses one Zstandard frame of exactly `len` bytes of content, such as a file of a compressed pack.
+///
+/// # Errors
+///
+/// - [`LoadError::Zstd`] if the frame is invalid or its content has another length,
+/// - [`LoadError::OutOfMemory`] if the content does not fit in the memory.
+#[cfg(feature = "zstd")]
+pub fn decompress(frame: &[u8], len: usize) -> Result<alloc::vec::Vec<u8>, LoadError> {
+    crate::zstd::decompress(frame, len)
+}
+
 #[cfg(feature = "zstd")]
 impl<'a> Texture<'a> {
     /// Returns the bytes of a mip level without supercompression.

@@ -44,6 +44,23 @@ pub(crate) fn write_pack(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     hpack::write(&files).unwrap()
 }
 
+/// Files of which some shrink.
+pub(crate) fn compressible_files() -> impl Strategy<Value = BTreeMap<String, Vec<u8>>> {
+    let noise = vec(any::<u8>(), 0..40);
+    let repeated = (vec(any::<u8>(), 1..6), 1..40usize).prop_map(|(bytes, times)| bytes.repeat(times));
+    btree_map(path(), prop_oneof![noise, repeated], 0..6)
+}
+
+pub(crate) fn write_compressed_pack(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
+    let files: Vec<_> = files.iter().rev().map(|(path, data)| (path.as_str(), data.as_slice())).collect();
+    let compress = |data: &[u8]| {
+        let mut compressor = zstd::bulk::Compressor::new(3).ok()?;
+        compressor.include_checksum(true).ok()?;
+        compressor.compress(data).ok()
+    };
+    hpack::write_compressed(&files, compress).unwrap()
+}
+
 pub(crate) fn texture() -> impl Strategy<Value = Vec<u8>> {
     let payload = prop_oneof![
         select(Channels::ALL.to_vec()).prop_map(|channels| Payload::Uastc { channels }),

@@ -1,8 +1,14 @@
-//! The Zstandard frame of a supercompressed mip level, parsed without decompressing it (RFC 8878, section
-//! 3.1.1).
+//! Zstandard frames of mip levels and of files in packs (RFC 8878, section 3.1.1).
 //!
-//! Rejects a frame without a content size or with a wrong one, with a dictionary, with an invalid block, and
-//! with trailing bytes. The contents of compressed blocks are not examined.
+//! The check parses a frame without decompressing it. It rejects a frame without a content size or with a wrong one,
+//! with a dictionary, with an invalid block, and with trailing bytes; the contents of compressed blocks are not examined.
+//! With the feature `zstd`, frames are decompressed through `ruzstd`.
+
+#[cfg(feature = "zstd")]
+mod decompress;
+
+#[cfg(feature = "zstd")]
+pub use decompress::{DecompressError, decompress};
 
 use crate::Error;
 use crate::bytes::Reader;
@@ -13,9 +19,13 @@ const BLOCK_MAX: u64 = 128 << 10;
 
 /// Checks that `bytes`, which start at byte `start` of the file, are one frame with a content size of
 /// `content` bytes.
-pub(super) fn check_frame(bytes: &[u8], start: u64, content: u64) -> Result<(), Error> {
+///
+/// # Errors
+///
+/// [`Error`] at the first defect.
+pub fn check(bytes: &[u8], start: u64, content: u64) -> Result<(), Error> {
     walk(bytes, start, content).map_err(|error| match error {
-        // The parser works on the mip level alone; errors use byte offsets of the file.
+        // The parser works on the frame alone; errors use byte offsets of the file.
         Error::Truncated { at, field, needed, len } => {
             Error::Truncated { at: at + start, field, needed, len: len + start }
         }
@@ -112,8 +122,8 @@ mod tests {
 
     #[test]
     fn accepts_frames_of_reference_implementation() {
-        assert_eq!(check_frame(ZEROS, 0, 40), Ok(()));
-        assert_eq!(check_frame(HELLO, 0, 11), Ok(()));
+        assert_eq!(check(ZEROS, 0, 40), Ok(()));
+        assert_eq!(check(HELLO, 0, 11), Ok(()));
     }
 
     #[test]
@@ -121,14 +131,14 @@ mod tests {
         let hello = |at: usize, value: u8| {
             let mut bytes = std::vec::Vec::from(HELLO);
             bytes[at] = value;
-            check_frame(&bytes, 1000, 11).unwrap_err()
+            check(&bytes, 1000, 11).unwrap_err()
         };
         let found = 12;
         assert_eq!(
-            check_frame(HELLO, 1000, found),
+            check(HELLO, 1000, found),
             Err(Error::Mismatch { at: 1005, field: "content size", found: 11, expected: 12 })
         );
-        assert!(matches!(check_frame(STREAM, 0, 40), Err(Error::Value { field: "frame descriptor", .. })));
+        assert!(matches!(check(STREAM, 0, 40), Err(Error::Value { field: "frame descriptor", .. })));
         assert!(matches!(hello(0, 0x29), Error::Value { at: 1000, field: "frame magic", .. }));
         assert!(matches!(hello(4, 0x21), Error::Value { expected: "a descriptor without a dictionary", .. }));
         assert!(matches!(
@@ -161,7 +171,7 @@ mod tests {
             // One RLE block.
             bytes.extend(&((content as u32) << 3 | 0b011).to_le_bytes()[..3]);
             bytes.push(7);
-            assert_eq!(check_frame(&bytes, 0, content), Ok(()), "{descriptor:#x}");
+            assert_eq!(check(&bytes, 0, content), Ok(()), "{descriptor:#x}");
         }
     }
 
@@ -184,7 +194,7 @@ mod tests {
         // RFC 8878, section 3.1.1.2.4.
         const MOST: u32 = 131_072;
         let check = |content: u32, blocks: &[(u32, u32, usize)]| {
-            check_frame(&frame(content.into(), blocks), 0, content.into())
+            check(&frame(content.into(), blocks), 0, content.into())
         };
         let too_large =
             |found| Err(Error::Value { at: 13, field: "block size", found, expected: "at most 131072" });
