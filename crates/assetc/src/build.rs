@@ -3,7 +3,7 @@
 use crate::artifact::FileMetadata;
 use crate::budget::{self, Budget};
 use crate::checkpoint;
-use crate::config::{Manifest, OnFailure, Resolver, Roots};
+use crate::config::{Manifest, OnFailure, PackCompression, Resolver, Roots};
 use crate::content;
 use crate::digests;
 use crate::explain::no_source;
@@ -49,6 +49,8 @@ pub(crate) struct Request<'a> {
     pub(crate) pack: bool,
     /// Packs files of the output directory that no build wrote.
     pub(crate) pack_unowned: bool,
+    /// The compression of the files in the pack.
+    pub(crate) pack_compress: PackCompression,
     /// The build cache that other outputs and machines share.
     pub(crate) cache: Option<&'a Store>,
     /// The shard of the sources to build, if not all: then neither manifest nor pack is written, and the outputs of
@@ -290,11 +292,12 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     if request.shard.is_none() {
         let (verify, overwrite) = (request.verify, request.overwrite);
         let manifest = ManifestSink { out: &out, tree: &out_tree, verify, overwrite };
-        let pack = PackSink { roots, out: &out, verify, overwrite, unowned: request.pack_unowned };
+        let (unowned_files, compression) = (request.pack_unowned, request.pack_compress);
+        let pack = PackSink { roots, out: &out, verify, overwrite, unowned: unowned_files, compression };
         if report.is_ok() {
             report.refs = Some(manifest.write(&rows, &mut journal)?);
             if request.pack {
-                match pack.write(&mut journal) {
+                match pool.install(|| pack.write(&mut journal)) {
                     Ok(packed) => {
                         report.problems.extend(packed.unowned.iter().map(unowned));
                         report.packed = Some(packed);

@@ -200,6 +200,7 @@ impl<'a> Build<'a> {
             manifest: self.config.manifest(),
             manifest_on_failure: self.config.manifest_on_failure(),
             pack_unowned: self.config.pack_unowned(),
+            pack_compress: self.config.pack_compress(),
             pack: self.pack || self.config.pack(),
             cache: self.cache,
             shard: self.shard,

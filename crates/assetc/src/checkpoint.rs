@@ -28,7 +28,7 @@ fn key(request: &Request<'_>) -> Hash {
     let Request { roots, resolver, tools, overwrite, .. } = request;
     let recipes: Vec<String> = RECIPES.iter().map(|r| format!("{} {}", r.name(), r.version())).collect();
     let switches = (overwrite, request.manifest, request.manifest_on_failure);
-    let pack = (request.pack, request.pack_unowned, request.budgets);
+    let pack = (request.pack, request.pack_unowned, request.pack_compress, request.budgets);
     let features = (env!("CARGO_PKG_VERSION"), cfg!(feature = "fbx"));
     // The textual form of the settings has all of them, also those that will be added.
     let text = format!(

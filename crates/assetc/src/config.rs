@@ -70,6 +70,7 @@ pub struct Config {
     output: Option<Text>,
     pack: bool,
     pack_unowned: bool,
+    pack_compress: PackCompression,
     preset: Option<Text>,
     manifest: Manifest,
     exclude: Vec<SourceGlob>,
@@ -119,6 +120,16 @@ pub enum Manifest {
     All,
 }
 
+/// The compression of the files in a pack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PackCompression {
+    /// Every file is stored as it is, and used in place.
+    None,
+    /// Files that shrink are Zstandard frames.
+    Zstd,
+}
+
 /// The treatment of the manifest by a build in which a source failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -140,6 +151,7 @@ impl Config {
             output: None,
             pack: false,
             pack_unowned: true,
+            pack_compress: PackCompression::None,
             preset: None,
             manifest: Manifest::Textures,
             exclude: Vec::new(),
@@ -265,6 +277,11 @@ impl Config {
     /// Returns whether a pack holds files of the output directory that no build wrote.
     pub fn pack_unowned(&self) -> bool {
         self.pack_unowned
+    }
+
+    /// Returns the compression of the files in a pack.
+    pub fn pack_compress(&self) -> PackCompression {
+        self.pack_compress
     }
 
     /// Returns which files the manifest lists.

@@ -1,6 +1,9 @@
 //! `--pack`: bundles every file of the output directory into one `.hpack` beside it.
 
-use crate::config::Roots;
+mod compression;
+
+use self::compression::Frames;
+use crate::config::{PackCompression, Roots};
 use crate::content;
 use crate::digests::{self, Digests};
 use crate::output::{JOURNAL, PACK, at_root};
@@ -9,7 +12,7 @@ use kiln_engine::ownership::{Replace, admit};
 use kiln_engine::record::Record;
 use kiln_engine::wire::{Reader, Writer};
 use kiln_engine::{Code, Diag, Fs, Hash, Journal, Real, Records, RelPath, Stamp, regular_file};
-use kiln_format::hpack::{self, PackKind, PackLayout, Toc};
+use kiln_format::hpack::{self, FileToPack, PackKind, PackLayout, PlacedFile, Toc};
 use kiln_format::{Format, by_path};
 use std::fs::File;
 use std::io::{self, Read};
@@ -42,12 +45,14 @@ pub(crate) struct PackSink<'a> {
     pub(crate) overwrite: bool,
     /// Packs files that no build wrote.
     pub(crate) unowned: bool,
+    /// The compression of the files.
+    pub(crate) compression: PackCompression,
 }
 
 impl PackSink<'_> {
     /// Writes the digests of the files to pack, and the pack, unless the one at its path already has these files.
     pub(crate) fn write(&self, journal: &mut Journal) -> Result<Packed, Diag> {
-        let PackSink { roots, out, verify, overwrite, .. } = *self;
+        let PackSink { roots, out, verify, overwrite, compression, .. } = *self;
         let fault = |e: io::Error| at_root(Code::Unwritable, &roots.pack, &e);
         let (dir, name) = beside(&roots.pack)?;
         let digests = self.update_digests(journal)?;
@@ -60,7 +65,8 @@ impl PackSink<'_> {
             unowned: listing.unowned(&owned).cloned().collect(),
         };
 
-        let record = journal.records().get(PACK).filter(|r| r.fingerprint == listing.fingerprint());
+        let record =
+            journal.records().get(PACK).filter(|r| r.fingerprint == listing.fingerprint(compression));
         let old = record.and_then(|r| get_stamp(&r.summary));
         if old.is_some() && old == dir.stamp(&name).map_err(fault)? && !verify {
             return Ok(done(&listing, true));
@@ -80,12 +86,20 @@ impl PackSink<'_> {
             let owned = owned.get(path.as_str()).or_else(|| digests.get(path.as_str()));
             owned.map(|digest| digest.hash).ok_or_else(|| modified(path))
         };
-        let sizes =
-            listing.files.iter().map(|(path, stamp)| Ok((path.to_string(), stamp.len, hash(path)?.0)));
-        let layout = PackLayout::sharing(sizes.collect::<Result<_, Diag>>()?)
+        let files = listing.files.iter().map(|(path, stamp)| Ok((path, stamp.len, hash(path)?)));
+        let files = files.collect::<Result<Vec<_>, Diag>>()?;
+        let unreadable = |e: io::Error| at_root(Code::Unreadable, &roots.output, &e);
+        let frames = match compression {
+            PackCompression::None => None,
+            PackCompression::Zstd => {
+                Some(Frames::of(out, files.iter().map(|(path, _, hash)| (*path, *hash)), &unreadable)?)
+            }
+        };
+        let layout = lay_out(&files, frames.as_ref())
             .map_err(|e| Diag::new(Code::Pack, e.to_string()).path(roots.pack.display()))?;
         let mut problem = None;
-        let staged = dir.stage(&mut |file| write(&layout, out, &hash, &mut problem, file));
+        let payloads = Payloads { out, hash: &hash, frames: frames.as_ref() };
+        let staged = dir.stage(&mut |file| payloads.write(&layout, &mut problem, file));
         let staged = staged.map_err(|e| problem.take().unwrap_or_else(|| fault(e)))?;
         let stamp = dir
             .publish(vec![(staged, name.clone())])
@@ -93,7 +107,7 @@ impl PackSink<'_> {
             .unwrap_or_else(|| Err(io::ErrorKind::Other.into()))
             .map_err(fault)?;
 
-        let fingerprint = if listing.racy_ns > 0 { String::new() } else { listing.fingerprint() };
+        let fingerprint = if listing.racy_ns > 0 { String::new() } else { listing.fingerprint(compression) };
         let mut summary = put_stamp(stamp);
         summary.extend_from_slice(name.as_str().as_bytes());
         let record = Record { fingerprint: fingerprint.into(), summary: summary.into(), ..Record::default() };
@@ -166,15 +180,16 @@ impl Listing {
         self.files.iter().map(|(path, _)| path).filter(|path| !owned.contains_key(path.as_str()))
     }
 
-    /// Hashes the paths and stamps.
-    fn fingerprint(&self) -> String {
+    /// Hashes the paths and stamps, and the parameters of the compression.
+    fn fingerprint(&self, compression: PackCompression) -> String {
         let stamps: Vec<Vec<u8>> = self.files.iter().map(|(_, stamp)| put_stamp(*stamp)).collect();
         let fields = self
             .files
             .iter()
             .zip(&stamps)
             .flat_map(|((path, _), stamp)| [path.as_str().as_bytes(), stamp.as_slice()]);
-        Hash::of_fields(fields).to_string()
+        let parameters = (compression == PackCompression::Zstd).then_some(compression::VERSION.as_bytes());
+        Hash::of_fields(fields.chain(parameters)).to_string()
     }
 }
 
@@ -200,29 +215,75 @@ pub(crate) fn beside(pack: &Path) -> Result<(Real, RelPath), Diag> {
     Ok((dir, name))
 }
 
-/// Writes a pack. A file whose content has another hash than the build wrote is a `problem`.
-fn write(
-    layout: &PackLayout,
-    out: &dyn Fs,
-    hash: &dyn Fn(&RelPath) -> Result<Hash, Diag>,
-    problem: &mut Option<Diag>,
-    file: &mut dyn io::Write,
-) -> io::Result<()> {
-    file.write_all(layout.head())?;
-    for placed in layout.files() {
-        let path = RelPath::new(placed.path.as_str()).map_err(io::Error::other)?;
-        let bytes = out.read(&path).map_err(|e| io::Error::new(e.kind(), format!("{path}: {e}")))?;
-        if bytes.len() as u64 != placed.size || hash(&path).ok() != Some(Hash::of(&bytes)) {
-            *problem = Some(modified(&path));
-            return Err(io::ErrorKind::InvalidData.into());
+/// Lays out the files of a pack, given as path, length and hash.
+fn lay_out(
+    files: &[(&RelPath, u64, Hash)],
+    frames: Option<&Frames>,
+) -> Result<PackLayout, kiln_format::Error> {
+    let Some(frames) = frames else {
+        return PackLayout::sharing(
+            files.iter().map(|(path, len, hash)| (path.to_string(), *len, hash.0)).collect(),
+        );
+    };
+    let to_pack = |(path, len, hash): &(&RelPath, u64, Hash)| FileToPack {
+        path: path.to_string(),
+        size: frames.stored_size(*hash, *len),
+        content_size: *len,
+        digest: hash.0,
+    };
+    PackLayout::compressed(files.iter().map(to_pack).collect())
+}
+
+/// The contents of a pack.
+struct Payloads<'a> {
+    out: &'a dyn Fs,
+    hash: &'a dyn Fn(&RelPath) -> Result<Hash, Diag>,
+    frames: Option<&'a Frames>,
+}
+
+impl Payloads<'_> {
+    /// Writes a pack. A file whose content has another hash than the build wrote is a `problem`.
+    fn write(
+        &self,
+        layout: &PackLayout,
+        problem: &mut Option<Diag>,
+        file: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        file.write_all(layout.head())?;
+        for placed in layout.files() {
+            let path = RelPath::new(placed.path.as_str()).map_err(io::Error::other)?;
+            let hash = (self.hash)(&path).ok();
+            let padding = &[0; hpack::ALIGNMENT as usize][..placed.padding];
+            if let Some(frame) = hash.and_then(|hash| self.frames?.kept(hash)) {
+                // Its content was compared with the hash when it was compressed.
+                if !placed.is_shared {
+                    file.write_all(padding)?;
+                    file.write_all(frame)?;
+                }
+                continue;
+            }
+            let bytes = self.out.read(&path).map_err(|e| io::Error::new(e.kind(), format!("{path}: {e}")))?;
+            let is_unchanged = bytes.len() as u64 == placed.content_size && hash == Some(Hash::of(&bytes));
+            let payload = payload(placed, bytes)?.filter(|_| is_unchanged);
+            let Some(payload) = payload else {
+                *problem = Some(modified(&path));
+                return Err(io::ErrorKind::InvalidData.into());
+            };
+            if !placed.is_shared {
+                file.write_all(padding)?;
+                file.write_all(&payload)?;
+            }
         }
-        if placed.is_shared {
-            continue;
-        }
-        file.write_all(&[0; hpack::ALIGNMENT as usize][..placed.padding])?;
-        file.write_all(&bytes)?;
+        Ok(())
     }
-    Ok(())
+}
+
+/// Returns the payload of a file, compressed again if it is too large to be kept; `None` if it has another length.
+fn payload(placed: &PlacedFile, bytes: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+    if placed.is_shared || placed.size == placed.content_size {
+        return Ok(Some(bytes));
+    }
+    Ok(compression::compress(&bytes)?.filter(|frame| frame.len() as u64 == placed.size))
 }
 
 pub(crate) fn put_stamp(stamp: Stamp) -> Vec<u8> {
@@ -292,6 +353,8 @@ pub struct PackEntry {
     pub kind: &'static str,
     /// The size in bytes.
     pub size: u64,
+    /// The size of the payload in bytes: smaller than `size` if the file is compressed.
+    pub stored: u64,
     /// The offset in the pack in bytes.
     pub offset: u64,
 }
@@ -322,6 +385,10 @@ pub struct PackInfo {
     pub header: u64,
     /// The size of the table of contents in bytes.
     pub toc: u64,
+    /// The number of compressed files.
+    pub compressed: usize,
+    /// The total size of the files in bytes; contents that several files share count once.
+    pub content: u64,
     /// The total size of the payloads in bytes; one that several files share counts once.
     pub payload: u64,
     /// The number of bytes that files with identical content save.
@@ -346,7 +413,8 @@ pub fn pack_info(path: &Path) -> Result<PackInfo, Diag> {
     let entries = toc.entries().map(|e| PackEntry {
         path: e.path.to_owned(),
         kind: e.kind.name(),
-        size: e.size,
+        size: e.content_size,
+        stored: e.size,
         offset: e.offset,
     });
     let entries: Vec<PackEntry> = entries.collect();
@@ -356,19 +424,21 @@ pub fn pack_info(path: &Path) -> Result<PackInfo, Diag> {
             kind: kind.title(),
             ext: kind.ext(),
             files: of_kind().count(),
-            size: of_kind().map(|e| e.size).sum(),
+            size: of_kind().fold(0, |sum, entry| sum.saturating_add(entry.size)),
         }
     });
     let kinds = kinds.filter(|summary| summary.files > 0).collect();
     let payload: u64 = toc.payloads().map(|entry| entry.size).sum();
     let header = hpack::HEADER_LEN as u64;
     Ok(PackInfo {
-        version: hpack::VERSION,
+        version: toc.version(),
         size,
         header,
         toc: toc.head_len() - header,
+        compressed: toc.entries().filter(hpack::PackEntry::is_compressed).count(),
+        content: toc.payloads().fold(0, |sum, entry| sum.saturating_add(entry.content_size)),
         payload,
-        shared: entries.iter().map(|entry| entry.size).sum::<u64>() - payload,
+        shared: entries.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.stored)) - payload,
         padding: size - toc.head_len() - payload,
         kinds,
         entries,

@@ -1,5 +1,6 @@
 //! Read access to a set of runtime files: an output directory, a pack, or a single file.
 
+use crate::content;
 use crate::output::{FAILURES, JOURNAL, at_root, journal_path};
 use crate::pack;
 use kiln_engine::{Code, Diag, Fs, Real, Records, RelPath, regular_file};
@@ -38,8 +39,8 @@ struct Pack {
     file: Mutex<File>,
     /// The size of header and table of contents in bytes.
     head_len: u64,
-    /// The offset of each file in bytes.
-    offsets: BTreeMap<String, u64>,
+    /// The offset and the length of the payload of each file in bytes.
+    payloads: BTreeMap<String, (u64, u64)>,
 }
 
 /// Reads the journal of an output directory; without one there are no records.
@@ -115,9 +116,10 @@ impl RuntimeFiles {
         let (file, head, len) = pack::open(path)?;
         let toc = Toc::read(&head, len)
             .map_err(|e| Diag::new(Code::CheckCorrupt, e.to_string()).path(path.display()))?;
-        let files = toc.entries().map(|entry| (entry.path.to_owned(), entry.size)).collect();
-        let offsets = toc.entries().map(|entry| (entry.path.to_owned(), entry.offset)).collect();
-        let pack = Pack { file: Mutex::new(file), head_len: toc.head_len(), offsets };
+        let files = toc.entries().map(|entry| (entry.path.to_owned(), entry.content_size)).collect();
+        let payloads =
+            toc.entries().map(|entry| (entry.path.to_owned(), (entry.offset, entry.size))).collect();
+        let pack = Pack { file: Mutex::new(file), head_len: toc.head_len(), payloads };
         Ok(RuntimeFiles {
             files,
             only: None,
@@ -172,15 +174,12 @@ impl RuntimeFiles {
             Origin::Directory(real) => real.read(&RelPath::new(path).map_err(io::Error::other)?),
             Origin::Pack(pack) => {
                 let size = self.files.get(path).copied().ok_or(io::ErrorKind::NotFound)?;
-                pack.read(pack.offsets.get(path).copied().unwrap_or_default(), size)
+                pack.content(path, size)
             }
             Origin::File(path, _) => {
                 let mut bytes = Vec::new();
                 regular_file::open(path)?.take(MAX_FILE_LEN + 1).read_to_end(&mut bytes)?;
-                if bytes.len() as u64 > MAX_FILE_LEN {
-                    let message = format!("the file has more than {MAX_FILE_LEN} bytes, which is the limit");
-                    return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-                }
+                check_len(bytes.len() as u64)?;
                 Ok(bytes)
             }
         }
@@ -190,8 +189,7 @@ impl RuntimeFiles {
     pub(crate) fn nonzero_padding(&self) -> io::Result<Option<u64>> {
         let Origin::Pack(pack) = &self.origin else { return Ok(None) };
         let mut end = pack.head_len;
-        for (path, size) in &self.files {
-            let start = pack.offsets.get(path).copied().unwrap_or(end);
+        for (start, size) in self.files.keys().filter_map(|path| pack.payloads.get(path).copied()) {
             if start < end {
                 // The file shares the payload of an earlier one.
                 continue;
@@ -218,7 +216,25 @@ pub fn file_format(path: &Path) -> Option<&'static dyn Format> {
     (format.magic() != hpack::HPack.magic() && path.is_file()).then_some(format)
 }
 
+fn check_len(len: u64) -> io::Result<()> {
+    if len <= MAX_FILE_LEN {
+        return Ok(());
+    }
+    let message = format!("the file has more than {MAX_FILE_LEN} bytes, which is the limit");
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, message))
+}
+
 impl Pack {
+    /// Reads a file of `size` bytes, and decompresses it if its payload has another length.
+    fn content(&self, path: &str, size: u64) -> io::Result<Vec<u8>> {
+        let (offset, stored) = self.payloads.get(path).copied().unwrap_or_default();
+        if stored == size {
+            return self.read(offset, size);
+        }
+        check_len(size)?;
+        content::decompress(&self.read(offset, stored)?, offset, size)
+    }
+
     fn read(&self, start: u64, size: u64) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; usize::try_from(size).map_err(io::Error::other)?];
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);

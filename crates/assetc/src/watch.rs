@@ -260,6 +260,7 @@ impl Watch<'_> {
             manifest: config.manifest(),
             manifest_on_failure: config.manifest_on_failure(),
             pack_unowned: config.pack_unowned(),
+            pack_compress: config.pack_compress(),
             pack: self.pack || config.pack(),
             overwrite: self.overwrite,
             cache: self.cache,

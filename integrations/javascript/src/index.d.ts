@@ -5,7 +5,7 @@ export type Bytes = ArrayBuffer | ArrayBufferView;
 export type FormatErrorCode =
   | "truncated" | "magic" | "version" | "value" | "order" | "path" | "missing" | "trailing"
   | "needMoreBytes" | "invalidFile" | "noSuchLevel" | "unsupportedFormat" | "invalidZstd" | "invalidBlock"
-  | "wrongLength" | "outOfMemory" | "invalidArgument" | "unknown";
+  | "wrongLength" | "compressed" | "outOfMemory" | "invalidArgument" | "unknown";
 
 /** The error of a file that is damaged or of another format. */
 export class FormatError extends Error {
@@ -22,22 +22,30 @@ export interface PackEntry {
   kind: PackKind;
   /** Offset from the start of the pack in bytes. */
   offset: number;
-  /** Length in bytes. */
+  /** Length of the payload in bytes. */
   size: number;
+  /** Length of the file in bytes: greater than `size` if the payload is a Zstandard frame. */
+  contentSize: number;
 }
+
+/** Decompresses a Zstandard frame whose content has `contentSize` bytes. */
+export type Decompress = (frame: Uint8Array, contentSize: number) => Bytes;
+
+/** Returns the content of a payload; throws if it is compressed and `decompress` is missing, or if it is damaged. */
+export function unpackPayload(entry: PackEntry, payload: Uint8Array, decompress?: Decompress): Uint8Array;
 
 /** A pack in memory. */
 export class Pack {
-  constructor(data: Bytes);
+  constructor(data: Bytes, options?: { decompress?: Decompress });
   /** The files, sorted by the bytes of their paths. */
   readonly entries: PackEntry[];
   has(path: string): boolean;
-  /** Returns the bytes of a file without a copy; throws if there is no such file. */
+  /** Returns the bytes of a file, without a copy if it is not compressed; throws if there is no such file. */
   read(path: string): Uint8Array;
 }
 
 /** Reads a pack. Throws a `FormatError` if it is not one. */
-export function readPack(data: Bytes): Pack;
+export function readPack(data: Bytes, options?: { decompress?: Decompress }): Pack;
 
 /** Returns the number of bytes from the start of a pack that hold its table of contents; needs its first 24 bytes. */
 export function packDirectorySize(prefix: Bytes): number;
@@ -240,6 +248,8 @@ export class Transcoder {
   static load(source: Bytes | Response): Promise<Transcoder>;
   /** Transcodes the UASTC blocks of one image. */
   transcodeImage(blocks: Bytes, width: number, height: number, target: Target): Uint8Array;
+  /** Decompresses one Zstandard frame whose content has `contentSize` bytes: for `readPack`. */
+  decompress(frame: Bytes, contentSize: number): Uint8Array;
   /** Loads a mip level of a KTX2 file, or of a prefix of one. */
   loadLevel(file: Bytes, level: number, target: Target): TranscodedLevel;
 }

@@ -67,6 +67,16 @@ export class Transcoder {
     return { width, height, images, vkFormat, levelCount, firstAvailableLevel, outputSize, neededSize };
   }
 
+  /** Decompresses one Zstandard frame whose content has `contentSize` bytes, as `readPack` needs for compressed packs. */
+  decompress(frame, contentSize) {
+    const input = bytesOf(frame);
+    return this.#withBuffers([input.byteLength || 1, contentSize || 1], (from, to) => {
+      this.#memory(from, input.byteLength).set(input);
+      this.#check(this.#wasm.kiln_transcode_decompress(from, input.byteLength, to, contentSize));
+      return this.#memory(to, contentSize).slice();
+    });
+  }
+
   /** Transcodes the UASTC blocks of one image. */
   transcodeImage(blocks, width, height, target) {
     const input = bytesOf(blocks);

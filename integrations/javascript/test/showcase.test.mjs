@@ -6,11 +6,11 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { inflateSync } from "node:zlib";
+import zlib, { inflateSync } from "node:zlib";
 import {
   FormatError, Target, Transcoder, checkIndices, hashReference, keyValueText, packDirectorySize, readKtx2, readManifest, readMesh,
   readPack, readPackDirectory, unpackVertices,
@@ -49,7 +49,8 @@ test("the entries of the pack are those of `pack info`", { skip }, () => {
   const pack = readPack(bytes);
   const expected = JSON.parse(run("pack", "info", packPath, "--json")).entries;
   const { entries } = pack;
-  assert.deepEqual(entries, expected.map(({ path, kind, offset, size }) => ({ path, kind, offset, size })));
+  const entry = ({ path, kind, offset, size, stored }) => ({ path, kind, offset, size: stored ?? size, contentSize: size });
+  assert.deepEqual(entries, expected.map(entry));
   assert.ok(pack.has("assets.hman") && !pack.has("nothing"));
   assert.throws(() => pack.read("nothing"), { code: "missing" });
   // Range requests: the header, then the table of contents, then one file.
@@ -63,6 +64,65 @@ test("files extracted by `assetc` have the same bytes", { skip }, () => {
     run("extract", packPath, "-o", join(dir, "out"));
     const pack = readPack(bytes);
     for (const { path } of pack.entries) assert.deepEqual(Buffer.from(pack.read(path)), readFileSync(join(dir, "out", path)), path);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});
+
+/** A project of two files of which one shrinks, packed with `pack_compress: zstd`; returns the pack and the directory. */
+function compressedPack() {
+  const dir = mkdtempSync(join(tmpdir(), "kiln-"));
+  mkdirSync(join(dir, "assets"));
+  writeFileSync(join(dir, "assetc.yml"), "pack_compress: zstd\nembed: ['*.txt', '*.bin']\n");
+  writeFileSync(join(dir, "assets", "long.txt"), "Kiln ".repeat(5000));
+  writeFileSync(join(dir, "assets", "same.txt"), "Kiln ".repeat(5000));
+  writeFileSync(join(dir, "assets", "short.bin"), Uint8Array.from([1, 2, 3]));
+  execFileSync(assetc, ["-C", dir, "-q", "--pack"]);
+  return { dir, path: join(dir, "runtime.hpack"), bytes: readFileSync(join(dir, "runtime.hpack")) };
+}
+
+test("compressed packs are those of `pack info`, and damaged ones are rejected", { skip: !assetc && skip }, () => {
+  const { dir, path, bytes } = compressedPack();
+  try {
+    const { version, entries } = JSON.parse(run("pack", "info", path, "--json"));
+    assert.equal(version, 3);
+    const entry = ({ path, kind, offset, size, stored }) => ({ path, kind, offset, size: stored, contentSize: size });
+    assert.deepEqual(readPack(bytes).entries, entries.map(entry));
+    const byPath = Object.fromEntries(readPack(bytes).entries.map((entry) => [entry.path, entry]));
+    assert.ok(byPath["long.txt"].size < 1000 && byPath["long.txt"].contentSize === 25000);
+    assert.equal(byPath["long.txt"].offset, byPath["same.txt"].offset);
+    assert.deepEqual([...readPack(bytes).read("short.bin")], [1, 2, 3]);
+    assert.throws(() => readPack(bytes).read("long.txt"), { code: "compressed" });
+    const fails = () => { throw new Error("no"); };
+    assert.throws(() => readPack(bytes, { decompress: fails }).read("long.txt"), { code: "invalidZstd" });
+    assert.throws(() => readPack(bytes, { decompress: () => new Uint8Array(3) }).read("long.txt"), { code: "invalidZstd" });
+    assert.ok(damage(bytes, (file) => readPack(file)) > 100);
+    const bomb = Uint8Array.from(bytes);
+    new DataView(bomb.buffer).setBigUint64(24 + 16, 1n << 40n, true);
+    assert.throws(() => readPack(bomb), { code: "value" });
+    // Decompressors: that of Node, where it has one, and the one beside the transcoder.
+    const content = Buffer.from("Kiln ".repeat(5000));
+    if (zlib.zstdDecompressSync) {
+      const pack = readPack(bytes, { decompress: (frame) => zlib.zstdDecompressSync(frame) });
+      assert.deepEqual(Buffer.from(pack.read("long.txt")), content);
+    }
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});
+
+test("the transcoder decompresses packs", { skip: (!assetc && skip) || (!existsSync(wasm) && "transcoder.wasm is not built") }, async () => {
+  const { dir, bytes } = compressedPack();
+  try {
+    const transcoder = await Transcoder.load(readFileSync(wasm));
+    const pack = readPack(bytes, { decompress: (frame, size) => transcoder.decompress(frame, size) });
+    assert.deepEqual(Buffer.from(pack.read("long.txt")), Buffer.from("Kiln ".repeat(5000)));
+    assert.ok(readManifest(pack.read("assets.hman")));
+    const entry = pack.entries.find(({ path }) => path === "long.txt");
+    const frame = bytes.slice(entry.offset, entry.offset + entry.size);
+    for (const [damaged, size] of [[frame, 24999], [frame, 25001], [frame.subarray(1), 25000], [frame.subarray(0, -5), 25000]]) {
+      assert.throws(() => transcoder.decompress(damaged, size), { code: "invalidZstd" });
+    }
   } finally {
     rmSync(dir, { recursive: true });
   }

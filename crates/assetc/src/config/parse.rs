@@ -10,7 +10,7 @@ use kiln_engine::{Code, Diag};
 use super::resolve::{Layers, Rule};
 use super::settings::{KEYS, Overlay, SECTIONS};
 use super::source_globs::SourceGlob;
-use super::{Config, Manifest, OnFailure, Preset};
+use super::{Config, Manifest, OnFailure, PackCompression, Preset};
 use crate::budget::{self, Budget};
 use kiln_config::nodes::{bad, boolean, entries, text, unknown_key};
 use kiln_config::user::TOOLS;
@@ -24,6 +24,7 @@ pub(super) const TOP: &[&str] = &[
     "output",
     "pack",
     "pack_unowned",
+    "pack_compress",
     "preset",
     "manifest",
     "manifest_on_failure",
@@ -61,6 +62,7 @@ impl Reader<'_> {
                 "output" => config.output = Some(text(entry, place, "a path")?),
                 "pack" => config.pack = boolean(entry)?,
                 "pack_unowned" => config.pack_unowned = boolean(entry)?,
+                "pack_compress" => config.pack_compress = pack_compression(entry)?,
                 "preset" => config.preset = Some(text(entry, place, "the name of a preset")?),
                 "manifest" => config.manifest = manifest(entry)?,
                 "manifest_on_failure" => config.manifest_on_failure = on_failure(entry)?,
@@ -308,6 +310,14 @@ fn list_text(node: &Node) -> Option<Scalar> {
     };
     // Quoted: the text of a list is never a boolean or null.
     Some(Scalar { text, plain: false })
+}
+
+fn pack_compression(entry: &Entry) -> Result<PackCompression, Diag> {
+    match &entry.node.value {
+        Value::Scalar(scalar) if scalar.text == "none" => Ok(PackCompression::None),
+        Value::Scalar(scalar) if scalar.text == "zstd" => Ok(PackCompression::Zstd),
+        _ => Err(bad(&entry.node, &entry.key, "`none`, `zstd`")),
+    }
 }
 
 fn manifest(entry: &Entry) -> Result<Manifest, Diag> {

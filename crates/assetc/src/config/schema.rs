@@ -25,6 +25,7 @@ fn top(key: &str) -> Json {
     match key {
         "input" | "output" | "preset" => string(),
         "pack" | "pack_unowned" => Json::object([("type", "boolean".into())]),
+        "pack_compress" => Json::object([("enum", Json::list(["none", "zstd"]))]),
         "manifest" => Json::object([("enum", Json::list(["textures", "all"]))]),
         "embed" | "exclude" => globs(),
         "lints" => lints(),

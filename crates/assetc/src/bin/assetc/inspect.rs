@@ -338,6 +338,13 @@ fn print_pack(out: &mut Out, info: &PackInfo, shown: &str) {
     if info.shared > 0 {
         out.line(&format!("  shared: {} of identical content stored once", render::size(info.shared)));
     }
+    if info.compressed > 0 {
+        out.line(&format!(
+            "  compressed: {}, {} of content",
+            render::count(info.compressed, "file", "files"),
+            render::size(info.content)
+        ));
+    }
     for kind in &info.kinds {
         let name = match kind.ext {
             Some(ext) => format!("{} (.{ext})", kind.kind),
@@ -349,7 +356,14 @@ fn print_pack(out: &mut Out, info: &PackInfo, shown: &str) {
     let width = info.entries.iter().map(|e| e.path.chars().count()).max().unwrap_or(0).clamp(20, 60);
     for entry in &info.entries {
         let size = render::size(entry.size);
-        out.line(&format!("  {:<9} {:<width$} {size:>10}  @{}", entry.kind, entry.path, entry.offset));
+        let stored = (entry.stored != entry.size).then(|| format!(" zstd {}", render::size(entry.stored)));
+        out.line(&format!(
+            "  {:<9} {:<width$} {size:>10}  @{}{}",
+            entry.kind,
+            entry.path,
+            entry.offset,
+            stored.unwrap_or_default()
+        ));
     }
 }
 
@@ -362,6 +376,7 @@ fn pack_json(info: &PackInfo) -> Json {
             ("path", entry.path.as_str().into()),
             ("kind", entry.kind.into()),
             ("size", entry.size.into()),
+            ("stored", entry.stored.into()),
             ("offset", entry.offset.into()),
         ])
     });
@@ -370,6 +385,8 @@ fn pack_json(info: &PackInfo) -> Json {
         ("size", info.size.into()),
         ("header", info.header.into()),
         ("toc", info.toc.into()),
+        ("compressed", info.compressed.into()),
+        ("content", info.content.into()),
         ("payload", info.payload.into()),
         ("padding", info.padding.into()),
         ("shared", info.shared.into()),
