@@ -1,0 +1,17 @@
+//! Draws the baked scene and writes the frame as a PPM image.
+
+use pak::PakBuf;
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let Some(image) = std::env::args_os().nth(1) else {
+        eprintln!("usage: frame <image.ppm>");
+        std::process::exit(2);
+    };
+    let frame = frame::draw(&PakBuf::open(frame::PAK)?, "scene", 256)?;
+    let mut ppm = format!("P6 {0} {0} 255\n", frame.side).into_bytes();
+    ppm.extend(frame.texels.as_chunks::<4>().0.iter().flat_map(|[r, g, b, _]| [*r, *g, *b]));
+    std::fs::write(image, ppm)?;
+    println!("{0}x{0} texels, drawn by {1}", frame.side, frame.adapter);
+    Ok(())
+}
