@@ -9,7 +9,7 @@ use crate::remote::Blob;
 use crate::shared_results::{SharedResult, SharedResults, WorkKey};
 use crate::sink::Sink;
 use crate::store::Store;
-use crate::{Diag, RelPath};
+use crate::{Diag, Hash, RelPath};
 use std::time::Instant;
 
 /// A unit of work: reads sources and returns artifacts. Runs with equal fingerprints and inputs return equal artifacts.
@@ -90,6 +90,30 @@ impl<'a> ActionContext<'a> {
     /// `unwritable` if the sink cannot stage it.
     pub fn artifact<M>(&self, name: &RelPath, metadata: M, bytes: &[u8]) -> Result<Artifact<M>, Diag> {
         self.stage(name, metadata, bytes, Blob::of(bytes), None)
+    }
+
+    /// Makes an artifact like [`artifact`](Self::artifact), from bytes that the sink may keep. `identity` takes the place of
+    /// their digest where no cache needs it, in a sink that tells artifacts apart by it.
+    ///
+    /// # Errors
+    /// `unwritable` if the sink cannot stage it.
+    pub fn identified_artifact<M>(
+        &self,
+        name: &RelPath,
+        metadata: M,
+        bytes: Vec<u8>,
+        identity: Hash,
+    ) -> Result<Artifact<M>, Diag> {
+        let blob = match self.cache {
+            Some(cache) => {
+                let blob = Blob::of(&bytes);
+                cache.put_blob(blob, &bytes);
+                blob
+            }
+            None => Blob { hash: identity, len: bytes.len() as u64 },
+        };
+        let staged = self.sink.stage_bytes(self.source, blob, bytes).map_err(|e| unwritable(name, &e))?;
+        Ok(Artifact { name: name.clone(), metadata, content: Content { staged, blob, work: None } })
     }
 
     /// Makes an artifact from the result of work that several actions share; returns it with its warnings. `make` must be a

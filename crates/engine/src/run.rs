@@ -119,6 +119,9 @@ pub struct Plan<'a> {
     pub prune: bool,
     /// The cache: looked up before an action runs (unless `force` is set), and filled afterwards.
     pub store: Option<&'a Store>,
+    /// True if actions start in the order of the list, for a sink that writes artifacts in that order. Otherwise those that
+    /// need the most memory start first.
+    pub in_order: bool,
     /// Limits on each action. Actions in flight share the memory by estimate; an action that needs more runs alone.
     pub limits: Limits,
     /// The receiver of events.
@@ -130,7 +133,16 @@ impl<'a> Plan<'a> {
     /// default limits.
     pub fn new(pool: &'a rayon::ThreadPool) -> Plan<'a> {
         let limits = Limits::default();
-        Plan { pool, force: false, verify: false, prune: true, store: None, limits, events: &() }
+        Plan {
+            pool,
+            force: false,
+            verify: false,
+            prune: true,
+            store: None,
+            in_order: false,
+            limits,
+            events: &(),
+        }
     }
 }
 
@@ -181,7 +193,9 @@ pub fn run<A: Action>(
     plan.events.on(Event::Judged { total: actions.len(), stale: stale.len() });
 
     stale.iter().for_each(|(_, index, _)| actions[*index].prepare(sources));
-    stale.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| actions[a.1].source().cmp(actions[b.1].source())));
+    if !plan.in_order {
+        stale.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| actions[a.1].source().cmp(actions[b.1].source())));
+    }
     let shared = match stale.is_empty() || plan.force {
         true => SharedResults::default(),
         false => earlier_results(journal.records()),

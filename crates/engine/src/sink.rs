@@ -37,6 +37,14 @@ pub trait Sink: Sync {
     /// If writing fails.
     fn stage(&self, blob: Blob, fill: Fill<'_>) -> io::Result<Staged>;
 
+    /// Stages the content of an artifact of `source`, which the sink may keep in memory.
+    ///
+    /// # Errors
+    /// If writing fails.
+    fn stage_bytes(&self, _source: &RelPath, blob: Blob, bytes: Vec<u8>) -> io::Result<Staged> {
+        self.stage(blob, &mut |to| to.write_all(&bytes))
+    }
+
     /// Stages a copy of the rest of an open file, which has this content.
     ///
     /// # Errors

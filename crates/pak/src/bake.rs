@@ -327,12 +327,18 @@ impl<'a> Bake<'a> {
         let mine = |node: &plan::Node| {
             is_action(&node.recipe) && self.shard.is_none_or(|shard| shard.has(&node.name))
         };
-        let actions: Vec<_> = plan.nodes.iter().filter(|node| mine(node)).map(NodeAction).collect();
-        let sink = PakSink::new(paths, journal, self.force);
+        let order = link::payload_order(plan);
+        let mut nodes: Vec<usize> = (0..plan.nodes.len()).filter(|n| mine(&plan.nodes[*n])).collect();
+        nodes.sort_by_key(|n| order.get(&plan.nodes[*n].name));
+        let actions: Vec<_> = nodes.iter().map(|n| NodeAction(&plan.nodes[*n])).collect();
+        let sink = PakSink::new(paths, journal, self.force, || order);
+        let mut payloads = pool
+            .install(|| link::plan_payloads(plan, &|node, payload| sink.stage_payload(node, payload)))?;
         let how = Run {
             force: self.force,
             prune: self.shard.is_none(),
             store: self.store,
+            in_order: true,
             limits: self.limits,
             events: self.events,
             ..Run::new(&pool)
@@ -340,13 +346,13 @@ impl<'a> Bake<'a> {
         let outcomes = run(sources, &sink, journal, &actions, &[LINK], how)?;
         let cancelled = cancelled(&outcomes);
 
-        let mut payloads =
-            pool.install(|| link::plan_payloads(plan, &|payload| sink.stage_payload(payload)))?;
         let (mut assets, mut warnings, mut errors) = (Vec::new(), plan.warnings.clone(), Vec::new());
-        let nodes = payloads.iter_mut().zip(&plan.nodes).filter(|(_, node)| mine(node));
-        for ((payload, node), outcome) in nodes.zip(outcomes) {
+        let mut outcomes: Vec<_> = nodes.into_iter().zip(outcomes).collect();
+        outcomes.sort_by_key(|(n, _)| *n);
+        for (n, outcome) in outcomes {
+            let node = &plan.nodes[n];
             warnings.extend(outcome.warnings);
-            *payload = outcome.artifacts.first().map(Into::into);
+            payloads[n] = outcome.artifacts.first().map(Into::into);
             let (reason, fetched) = match outcome.state {
                 State::Fresh => (None, false),
                 State::Built(reason) => (Some(reason), false),
@@ -368,6 +374,8 @@ impl<'a> Bake<'a> {
         if self.shard.is_some() {
             return Ok(Baked { assets, warnings, keys: 0, file_len: 0, unchanged: true });
         }
+        sink.check_equal_entries(&payloads)
+            .map_err(|e| path_error(Code::Unwritable, &paths.pak, "write the pak", &e))?;
         let layout = link::layout(plan, &payloads)?;
         let unchanged = sink.write(&layout, journal, self.overwrite)?;
         Ok(Baked { assets, warnings, keys: plan.keys.len(), file_len: layout.file_len(), unchanged })

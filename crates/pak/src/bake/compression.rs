@@ -2,6 +2,7 @@
 
 use crate::checksum::checksum;
 use crate::codec::decode;
+use kiln_engine::remote::Blob;
 use kiln_engine::wire::{Reader, Writer};
 use kiln_engine::{Hash, Metadata, PlacedArtifact};
 use kiln_format::pak::{self, Block, Codec};
@@ -87,16 +88,29 @@ impl PayloadEntry {
             && self.blocks.iter().map(|block| block.1).all(fits)
     }
 
+    /// Returns a hash of the entry, which stands for the content: the entry has a checksum of every block.
+    pub(crate) fn identity(&self) -> Hash {
+        Hash::of(&self.encode())
+    }
+
     pub(crate) fn format_blocks(&self) -> Vec<Block> {
         self.blocks.iter().map(|&(checksum, stored_len)| Block { checksum, stored_len }).collect()
     }
 }
 
-/// A payload: its index entry and the hash of its stored bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// A payload: its index entry, and the hash that the staging area knows it by. That is the digest of its stored bytes if it
+/// was baked with a build cache, and otherwise the identity of its entry.
+#[derive(Clone, Debug)]
 pub(crate) struct Payload {
     pub(crate) stored: PayloadEntry,
     pub(crate) hash: Hash,
+}
+
+impl Payload {
+    /// Returns the name in the staging area.
+    pub(crate) fn blob(&self) -> Blob {
+        Blob { hash: self.hash, len: self.stored.stored_len() }
+    }
 }
 
 impl From<&PlacedArtifact<PayloadEntry>> for Payload {

@@ -7,7 +7,7 @@ use crate::{Error, PakBuf};
 use kiln_format::pak::Kind;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// The payloads of a pak and their offsets, by index entry.
@@ -49,12 +49,12 @@ impl EarlierPak {
     /// Copies a payload to `out`, block by block, and verifies each checksum.
     pub(super) fn copy(&self, stored: &PayloadEntry, out: &mut dyn Write) -> io::Result<()> {
         let place = self.places.get(stored).copied().ok_or(io::ErrorKind::NotFound)?;
-        let mut file = &self.file;
-        file.seek(SeekFrom::Start(place))?;
+        let mut at = place;
         let mut block = Vec::new();
         for (sum, len) in &stored.blocks {
             block.clear();
-            copy(&mut file, (*len).into(), &mut block)?;
+            copy(&self.file, at, (*len).into(), &mut block)?;
+            at += u64::from(*len);
             if checksum(&block) != *sum {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,

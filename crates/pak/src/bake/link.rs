@@ -1,9 +1,10 @@
 //! The link step of a bake, serial: merges equal payloads, assigns ids, lays the file out and writes it.
 
-use super::compression::{CompressedPayload, Payload, compress};
+use super::compression::{CompressedPayload, Payload, PayloadEntry, compress};
 use super::payload::bitmap::solid;
 use super::payload::write_error;
-use super::plan::{NodeId, Plan, Recipe};
+use super::plan::{Node, NodeId, Plan, Recipe};
+use super::staging::PayloadOrder;
 use crate::checksum::checksum;
 use kiln_engine::{Code, Diag};
 use kiln_format::pak::write::{self, AssetBlocks, FIRST_PAYLOAD, next_payload};
@@ -13,7 +14,7 @@ use std::io::{self, Write};
 
 /// The layout of a pak before it is written.
 pub(crate) struct Layout {
-    payloads: Vec<Payload>,
+    pub(super) payloads: Vec<Payload>,
     pub(crate) index: Vec<u8>,
     pub(crate) header: Vec<u8>,
 }
@@ -26,7 +27,7 @@ struct Numbers {
 /// Stages the payloads that are generated from the plan alone; the other entries are `None`.
 pub(super) fn plan_payloads(
     plan: &Plan,
-    stage: &dyn Fn(&CompressedPayload) -> io::Result<Payload>,
+    stage: &dyn Fn(&Node, CompressedPayload) -> io::Result<Payload>,
 ) -> Result<Vec<Option<Payload>>, Diag> {
     let one = |recipe: &Recipe| -> Result<Option<Vec<u8>>, Diag> {
         Ok(match recipe {
@@ -43,7 +44,7 @@ pub(super) fn plan_payloads(
         .iter()
         .map(|node| {
             let Some(content) = one(&node.recipe).map_err(|d| d.path(&node.name))? else { return Ok(None) };
-            let staged = stage(&compress(content, node.compression)).map(Some);
+            let staged = stage(node, compress(content, node.compression)).map(Some);
             staged.map_err(|e| {
                 Diag::new(Code::Unwritable, format!("cannot write the payload to the staging file: {e}"))
                     .path(&node.name)
@@ -52,26 +53,28 @@ pub(super) fn plan_payloads(
         .collect()
 }
 
-/// Lays out a pak. `payloads` has the payload of every node except materials.
+/// The kinds in the order in which ids are assigned: referenced kinds come first.
+const ORDER: [Kind; 7] =
+    [Kind::Bitmap, Kind::Blob, Kind::Animation, Kind::BitmapFont, Kind::Material, Kind::Mesh, Kind::Scene];
+
+/// Returns the place of each asset in the order of payloads, which [`layout`] follows.
+pub(super) fn payload_order(plan: &Plan) -> PayloadOrder {
+    let nodes = Kind::ALL.into_iter().flat_map(|kind| ordered(plan, kind)).map(|id| &plan.nodes[id.0]);
+    let stored = nodes.filter(|node| node.kind != Kind::Material);
+    stored.enumerate().map(|(number, node)| (node.name.clone(), (number, node.kind))).collect()
+}
+
+/// Lays out a pak. Equal payloads are stored once. `payloads` has the payload of every node except materials.
 pub(crate) fn layout(plan: &Plan, payloads: &[Option<Payload>]) -> Result<Layout, Diag> {
     let mut numbers = Numbers { of_node: vec![None; plan.nodes.len()] };
     let mut assets: Vec<AssetBlocks> = Vec::new();
     let mut placed: Vec<Payload> = Vec::new();
-    // Referenced kinds come first; materials are stored in the index, and refer to bitmaps.
+    // Materials are stored in the index, and refer to bitmaps.
     let mut by_kind: Vec<Vec<(AssetBlocks, Payload)>> = vec![Vec::new(); 7];
     let mut materials: Vec<Material> = Vec::new();
     let mut known_materials = HashMap::new();
-    const ORDER: [Kind; 7] = [
-        Kind::Bitmap,
-        Kind::Blob,
-        Kind::Animation,
-        Kind::BitmapFont,
-        Kind::Material,
-        Kind::Mesh,
-        Kind::Scene,
-    ];
     for kind in ORDER {
-        let mut known: HashMap<(Payload, Vec<(Kind, u32)>), u32> = HashMap::new();
+        let mut known: HashMap<(&PayloadEntry, Vec<(Kind, u32)>), u32> = HashMap::new();
         for id in ordered(plan, kind) {
             let node = &plan.nodes[id.0];
             if let Recipe::Material(spec) = &node.recipe {
@@ -110,7 +113,7 @@ pub(crate) fn layout(plan: &Plan, payloads: &[Option<Payload>]) -> Result<Layout
             let refs = refs.map(|id| Ok((plan.nodes[id.0].kind, numbers.get(plan, id)?)));
             let refs = refs.collect::<Result<Vec<_>, Diag>>()?;
             let place = &mut by_kind[kind as usize];
-            let number = *known.entry((payload.clone(), refs.clone())).or_insert_with(|| {
+            let number = *known.entry((&payload.stored, refs.clone())).or_insert_with(|| {
                 let stored = &payload.stored;
                 let asset = AssetBlocks {
                     kind,
@@ -170,12 +173,23 @@ impl Layout {
         copy_payload: &dyn Fn(&Payload, &mut dyn Write) -> io::Result<()>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
+        out.write_all(&self.header)?;
+        self.write_after(0, copy_payload, out)
+    }
+
+    /// Writes what follows the header and the first `count` payloads.
+    pub(super) fn write_after(
+        &self,
+        count: usize,
+        copy_payload: &dyn Fn(&Payload, &mut dyn Write) -> io::Result<()>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         // Smaller than the parts in which payloads are copied, which therefore bypass the buffer.
         let mut out = io::BufWriter::with_capacity(64 << 10, out);
-        out.write_all(&self.header)?;
-        let mut at = self.header.len() as u64;
+        let place = |at: u64, payload: &Payload| next_payload(at) + payload.stored.stored_len();
+        let mut at = self.payloads[..count].iter().fold(self.header.len() as u64, place);
         let pad = |at: u64, to: u64, out: &mut dyn Write| out.write_all(&[0; 16][..(to - at) as usize]);
-        for payload in &self.payloads {
+        for payload in &self.payloads[count..] {
             let start = next_payload(at);
             pad(at, start, &mut out)?;
             copy_payload(payload, &mut out)?;

@@ -65,7 +65,8 @@ impl Action for NodeAction<'_> {
         let content = bake_payload(cx, self.0)?;
         let CompressedPayload { stored, bytes } = compress(content, self.0.compression);
         let name = RelPath::new(PAYLOAD).expect("the artifact name is a valid path");
-        Ok(vec![cx.artifact(&name, stored, &bytes)?])
+        let identity = stored.identity();
+        Ok(vec![cx.identified_artifact(&name, stored, bytes, identity)?])
     }
 
     /// Accepts a cached payload that has the compression of this asset and that the reader of its kind validates.

@@ -1,5 +1,5 @@
-//! The pak as a sink of the engine: payloads are content-addressed, found in this bake's staging area or in an earlier
-//! pak, and placed all at once when the file is written.
+//! The pak as a sink of the engine: payloads are content-addressed, and found in this bake's staging area or in an earlier
+//! pak. If all of them are baked, the staging area assembles the file; otherwise it is written at once at the end.
 //!
 //! The pak itself makes a bake incremental: the journal records the payload of each asset, and a payload that the old
 //! file contains is copied from there. After a failed bake, the successful payloads are kept in a partial pak without
@@ -10,14 +10,15 @@ use super::compression::{CompressedPayload, Payload, PayloadEntry};
 use super::earlier_pak::EarlierPak;
 use super::link::{self, Layout};
 use super::plan::{Node, Plan, Recipe};
-use super::staging::Staging;
+use super::staging::{PayloadOrder, SAME_CHECKSUMS, Staging};
 use super::{is_action, path_error};
 use kiln_engine::fs::{Fill, Staged};
 use kiln_engine::record::Output;
 use kiln_engine::remote::Blob;
 use kiln_engine::sink::Candidate;
 use kiln_engine::{Code, Diag, Fs, Journal, Metadata, RebuildReason, Records, RelPath, Sink, Stamp};
-use std::io::{self, Write};
+use std::collections::HashMap;
+use std::io::{self, Seek, SeekFrom, Write};
 
 /// The sink of a bake: staged payloads plus the paks of earlier bakes.
 pub(super) struct PakSink<'a> {
@@ -32,19 +33,22 @@ pub(super) struct PakSink<'a> {
 }
 
 impl<'a> PakSink<'a> {
-    /// Creates a sink for these paths. With `force`, earlier paks are ignored.
-    pub(super) fn new(paths: &'a BakePaths, journal: &Journal, force: bool) -> PakSink<'a> {
+    /// Creates a sink for these paths. With `force`, earlier paks are ignored. `order` returns the order of payloads; it is
+    /// called if all of them are going to be baked.
+    pub(super) fn new(
+        paths: &'a BakePaths,
+        journal: &Journal,
+        force: bool,
+        order: impl FnOnce() -> PayloadOrder,
+    ) -> PakSink<'a> {
         let is_unmodified = paths.is_unmodified(journal);
         let open = |path| EarlierPak::open(path).ok().filter(|_| !force);
         // A pak that was modified since is used only if all its checksums match.
         let is_consistent = |pak: &EarlierPak| is_unmodified || pak.pak.validate_hash().unwrap_or(false);
-        PakSink {
-            paths,
-            staging: Staging::new(&paths.cache),
-            current: open(&paths.pak).filter(is_consistent),
-            partial: open(&paths.partial),
-            is_unmodified,
-        }
+        let (current, partial) = (open(&paths.pak).filter(is_consistent), open(&paths.partial));
+        let order = if current.is_none() && partial.is_none() { order() } else { PayloadOrder::new() };
+        let staging = Staging::new(&paths.out, &paths.cache, order);
+        PakSink { paths, staging, current, partial, is_unmodified }
     }
 
     fn earlier(&self) -> impl Iterator<Item = &EarlierPak> {
@@ -57,18 +61,39 @@ impl<'a> PakSink<'a> {
     }
 
     /// Stages a payload that is generated from the plan alone.
-    pub(super) fn stage_payload(&self, compressed: &CompressedPayload) -> io::Result<Payload> {
-        let blob = Blob::of(&compressed.bytes);
-        self.staging.put(blob, &mut |file| file.write_all(&compressed.bytes))?;
-        Ok(Payload { stored: compressed.stored.clone(), hash: blob.hash })
+    pub(super) fn stage_payload(&self, node: &Node, compressed: CompressedPayload) -> io::Result<Payload> {
+        let payload = Payload { hash: compressed.stored.identity(), stored: compressed.stored };
+        self.staging.put(&node.name, payload.blob(), compressed.bytes)?;
+        Ok(payload)
+    }
+
+    /// Checks that payloads with equal entries have equal content. Only those are compared whose hashes do not tell, because
+    /// one of them was baked with a build cache and the other was not.
+    ///
+    /// # Errors
+    /// If a payload cannot be read, or two differ.
+    pub(super) fn check_equal_entries(&self, payloads: &[Option<Payload>]) -> io::Result<()> {
+        let mut known: HashMap<&PayloadEntry, &Payload> = HashMap::new();
+        for payload in payloads.iter().flatten() {
+            let first = *known.entry(&payload.stored).or_insert(payload);
+            if first.hash == payload.hash {
+                continue;
+            }
+            let (mut one, mut other) = (Vec::new(), Vec::new());
+            self.copy(first, &mut one)?;
+            self.copy(payload, &mut other)?;
+            if one != other {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, SAME_CHECKSUMS));
+            }
+        }
+        Ok(())
     }
 
     /// Copies a payload to `out`, from the staging area or from an earlier pak.
     pub(super) fn copy(&self, payload: &Payload, out: &mut dyn Write) -> io::Result<()> {
-        let Payload { stored, hash } = payload;
-        let blob = Blob { hash: *hash, len: stored.stored_len() };
+        let stored = &payload.stored;
         // An empty payload is stored nowhere.
-        if stored.blocks.is_empty() || self.staging.copy(blob, out)? {
+        if stored.blocks.is_empty() || self.staging.copy(payload.blob(), out)? {
             return Ok(());
         }
         let earlier = self.earlier().find(|pak| pak.contains(stored));
@@ -77,17 +102,27 @@ impl<'a> PakSink<'a> {
             .copy(stored, out)
     }
 
+    /// Completes the assembled file, or writes the whole pak under a temporary name.
+    fn staged(&self, layout: &Layout) -> io::Result<Staged> {
+        let copy = |payload: &Payload, out: &mut dyn Write| self.copy(payload, out);
+        let Some((pak, count)) = self.staging.take_assembled(layout.payloads.iter().map(Payload::blob))?
+        else {
+            return self.paths.out.stage(&mut |file| layout.write(&copy, file));
+        };
+        let mut file = pak.file();
+        layout.write_after(count, &copy, &mut file)?;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(&layout.header)?;
+        Ok(Staged::new(pak))
+    }
+
     /// Writes the pak, unless the existing file is identical; returns `true` if it was left unchanged.
     pub(super) fn write(mut self, layout: &Layout, journal: &Journal, overwrite: bool) -> Result<bool, Diag> {
         let matches_layout = |pak: &EarlierPak| pak.pak.matches_layout(&layout.header, &layout.index);
         let unchanged = self.is_unmodified && self.current.as_ref().is_some_and(matches_layout);
         if !unchanged {
             let unwritable = |e| path_error(Code::Unwritable, &self.paths.pak, "write the pak", &e);
-            let staged = self
-                .paths
-                .out
-                .stage(&mut |file| layout.write(&|payload, out| self.copy(payload, out), file))
-                .map_err(unwritable)?;
+            let staged = self.staged(layout).map_err(unwritable)?;
             self.paths.admit(journal, overwrite)?;
             self.close_earlier();
             let placed = self.paths.out.publish(vec![(staged, self.paths.name.clone())]).into_iter().next();
@@ -123,7 +158,11 @@ impl<'a> PakSink<'a> {
 
 impl Sink for PakSink<'_> {
     fn stage(&self, blob: Blob, fill: Fill<'_>) -> io::Result<Staged> {
-        self.staging.put(blob, fill).map(|()| Staged::new(blob))
+        self.staging.spill(blob, fill).map(|()| Staged::new(blob))
+    }
+
+    fn stage_bytes(&self, asset: &RelPath, blob: Blob, bytes: Vec<u8>) -> io::Result<Staged> {
+        self.staging.put(asset, blob, bytes).map(|()| Staged::new(blob))
     }
 
     /// Returns `None`: payloads are content-addressed, and the plan maps assets to them.
