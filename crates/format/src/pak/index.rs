@@ -271,8 +271,13 @@ impl Index {
 
     fn check_keys(&self, view: &IndexView<'_>, header: &Header) -> Result<(), Error> {
         let text_at = header.index_offset + self.text.start as u64;
-        let text = core::str::from_utf8(view.text).map_err(|_| Error::Text { at: text_at, field: "keys" })?;
-        let ascii = text.is_ascii();
+        // Nearly all keys are ASCII, which is several times faster to tell than UTF-8.
+        let other_text = match view.text.is_ascii() {
+            true => None,
+            false => Some(
+                core::str::from_utf8(view.text).map_err(|_| Error::Text { at: text_at, field: "keys" })?,
+            ),
+        };
         let mut end = 0usize;
         let mut last: &[u8] = &[];
         for (number, row) in rows::<{ KeyRecord::SIZE }>(view.keys).iter().enumerate() {
@@ -286,7 +291,7 @@ impl Index {
                     why: "is not the end of the preceding key, or the key is empty",
                 });
             };
-            if !ascii && !text.is_char_boundary(end) {
+            if other_text.is_some_and(|text| !text.is_char_boundary(end)) {
                 return Err(Error::Text { at: text_at + end as u64, field: "key" });
             }
             if !ascends(last, key) {
@@ -299,8 +304,8 @@ impl Index {
             last = key;
             end += len;
         }
-        if end != text.len() {
-            return Err(Error::Trailing { at: text_at + end as u64, extra: (text.len() - end) as u64 });
+        if end != view.text.len() {
+            return Err(Error::Trailing { at: text_at + end as u64, extra: (view.text.len() - end) as u64 });
         }
         Ok(())
     }
@@ -325,16 +330,19 @@ impl AssetRow {
         let (len, codec, block_log2) = (field::<u64>(row, 8), row[28], row[29]);
         let stored = u64::from(field::<u32>(blocks.get(self.first_block)?, 8));
         let uses = field::<u32>(row, 24) as usize;
-        let is_valid = field::<u64>(row, 0) == self.place
-            && self.place < 1 << 63
-            && field::<u32>(row, 16) as usize == self.first_block
-            && field::<u32>(row, 20) as usize == self.first_ref
-            && uses <= self.refs - self.first_ref
-            && codec < 5
-            && BLOCK_LOG2.contains(&block_log2)
-            && field::<u16>(row, 30) == 0
-            && len <= 1 << block_log2
-            && if codec == 0 { stored == len && len > 0 } else { stored <= len && stored > 0 };
+        // Without branches: all of it is true of nearly every row.
+        let is_valid = (field::<u64>(row, 0) == self.place)
+            & (self.place < 1 << 63)
+            & (field::<u32>(row, 16) as usize == self.first_block)
+            & (field::<u32>(row, 20) as usize == self.first_ref)
+            & (uses <= self.refs - self.first_ref)
+            & (codec < 5)
+            & BLOCK_LOG2.contains(&block_log2)
+            & (field::<u16>(row, 30) == 0)
+            & (len <= 1u64.checked_shl(block_log2.into()).unwrap_or(0))
+            & (stored <= len)
+            & (stored > 0)
+            & ((codec != 0) | (stored == len));
         is_valid.then_some((stored, uses))
     }
 }
