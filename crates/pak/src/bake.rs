@@ -332,8 +332,8 @@ impl<'a> Bake<'a> {
         nodes.sort_by_key(|n| order.get(&plan.nodes[*n].name));
         let actions: Vec<_> = nodes.iter().map(|n| NodeAction(&plan.nodes[*n])).collect();
         let sink = PakSink::new(paths, journal, self.force, || order);
-        let mut payloads = pool
-            .install(|| link::plan_payloads(plan, &|node, payload| sink.stage_payload(node, payload)))?;
+        let mut payloads =
+            pool.install(|| link::plan_payloads(plan, &|node, payload| sink.stage_payload(node, payload)))?;
         let how = Run {
             force: self.force,
             prune: self.shard.is_none(),
