@@ -3,10 +3,10 @@
 //! Files are processed in two passes: first all files for their facts, to choose what fits into the page,
 //! then textures for their images. Only the chosen geometry is kept in between.
 
-use crate::Tiles;
 use crate::material::{Textures, materials};
 use crate::page::Blobs;
 use crate::texture_images::{MAX_IMAGES, TextureImages, decode_images};
+use crate::tiles::{Tile, TileWriter};
 use kiln_engine::Json;
 use kiln_format::hmat::HmatView;
 use kiln_format::hpack::PackKind;
@@ -47,8 +47,8 @@ pub(crate) struct Entry {
     pub(crate) totals: Vec<(&'static str, u64)>,
     /// Set if there are more images than are shown.
     pub(crate) cut: bool,
-    /// The URL of the base level of a texture that the page loads on demand.
-    pub(crate) tile: Option<String>,
+    /// The image of a texture that the page loads on demand.
+    pub(crate) tile: Option<Tile>,
     line: String,
     facts: Vec<(String, Json)>,
     images: TextureImages,
@@ -105,34 +105,21 @@ impl ScannedFile {
         scanned
     }
 
-    /// Returns the path.
-    pub(crate) fn path(&self) -> &str {
-        &self.entry.path
-    }
-
-    /// Returns the hash and the size of the contents, if the file could be read.
-    pub(crate) fn content(&self) -> Option<(String, u64)> {
-        Some((self.entry.hash.clone()?, self.entry.size))
-    }
-
-    /// Runs the second pass: everything that needs other files or the image size limit. A texture with the same contents as
-    /// the file `same_as` has the tile of that one.
+    /// Runs the second pass: everything that needs other files or the image size limit.
     pub(crate) fn finish(
         self,
         cap: u32,
         read: &Read<'_>,
         textures: &Textures,
-        tiles: Option<&Tiles<'_>>,
-        same_as: Option<&str>,
+        tiles: Option<&TileWriter<'_>>,
     ) -> Entry {
         let ScannedFile { mut entry, geometry, shape } = self;
         entry.geometry = geometry;
         if shape.is_some() {
             let shown = read(&entry.path).map_err(|e| e.to_string()).and_then(|bytes| {
                 let view = Ktx2View::read(&bytes).map_err(|e| e.to_string())?;
-                let (width, height) = (view.shape().width, view.shape().height);
-                if let Some(tiles) = tiles.filter(|_| width.max(height) > cap && same_as.is_none()) {
-                    entry.tile = tiles.add(&entry.path, &view)?;
+                if let (Some(tiles), Some(hash)) = (tiles, &entry.hash) {
+                    entry.tile = tiles.add(hash, entry.size, &view)?;
                 }
                 decode_images(&view, cap)
             });
@@ -200,7 +187,8 @@ impl Entry {
             }
         }
         if let Some(tile) = self.tile.take() {
-            members.push(("tile", tile.into()));
+            members.push(("tile", tile.url.into()));
+            members.push(("tile_size", Json::list(tile.size)));
         }
         if let Some(bytes) = self.geometry.take() {
             members.push(("blob", blobs.add(&bytes).into()));

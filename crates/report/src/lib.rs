@@ -22,16 +22,18 @@ mod material;
 mod page;
 mod previous;
 mod texture_images;
+mod tiles;
 
 pub use previous::{PreviousReport, PreviousReportError};
+pub use tiles::Tiles;
 
 use file::{Entry, ScannedFile};
 use kiln_engine::Json;
-use kiln_format::ktx2::Ktx2View;
-use kiln_format::{FORMATS, refs};
+use kiln_format::FORMATS;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use tiles::TileWriter;
 
 /// The files to report on.
 pub struct Files<'a> {
@@ -108,6 +110,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// The changes since the previous report, if there is one.
     pub change: Option<Change>,
+    /// The file names of the tiles that the page loads, sorted.
+    pub tiles: Vec<String>,
 }
 
 /// The changes between two reports.
@@ -124,53 +128,12 @@ pub struct Change {
     pub changed: usize,
 }
 
-/// The receiver of texture images that the page loads on demand, because they would make it too large.
-pub struct Tiles<'a> {
-    /// The folder of the images, as a URL relative to the page.
-    pub folder: &'a str,
-    /// The largest width and height of an image in texels.
-    pub max_side: u32,
-    /// Writes an image, given its file name and its bytes.
-    pub write: &'a (dyn Fn(&str, &[u8]) -> io::Result<()> + Sync),
-}
-
-impl Tiles<'_> {
-    /// Writes the base level of a 2D texture; returns its URL, or `None` for other textures.
-    fn add(&self, path: &str, view: &Ktx2View<'_>) -> Result<Option<String>, String> {
-        let Some(image) = texture_images::base_image(view, self.max_side) else { return Ok(None) };
-        let (name, url) = self.name(path);
-        (self.write)(&name, &image?).map_err(|e| format!("the image cannot be written: {e}"))?;
-        Ok(Some(url))
-    }
-
-    /// Returns the file name and the URL of the image of a texture.
-    fn name(&self, path: &str) -> (String, String) {
-        // A name without characters that a URL or a file system treats specially.
-        let name = format!("{:016x}.png", refs::fnv1a_64(path.as_bytes()));
-        let url = format!("{}/{name}", self.folder);
-        (name, url)
-    }
-}
-
-/// Maps each file whose content an earlier file has, too, to that file.
-fn duplicates(scanned: &[ScannedFile]) -> BTreeMap<String, String> {
-    let mut first = BTreeMap::new();
-    let mut same = BTreeMap::new();
-    for (path, content) in scanned.iter().filter_map(|file| Some((file.path(), file.content()?))) {
-        match first.get(&content) {
-            Some(earlier) => _ = same.insert(path.to_owned(), String::clone(earlier)),
-            None => _ = first.insert(content, path.to_owned()),
-        }
-    }
-    same
-}
-
 /// Builds the report of these files.
 pub fn report(files: &Files<'_>, options: &Options) -> Report {
     report_with_tiles(files, options, None)
 }
 
-/// Builds the report of these files. Textures that the page shows downsampled are written to `tiles` in their full
+/// Builds the report of these files. Textures that the page shows downsampled are written to `tiles` in a higher
 /// resolution.
 pub fn report_with_tiles(files: &Files<'_>, options: &Options, tiles: Option<&Tiles<'_>>) -> Report {
     let cap = options.max_texture.max(16);
@@ -197,13 +160,13 @@ pub fn report_with_tiles(files: &Files<'_>, options: &Options, tiles: Option<&Ti
     }
 
     let manifest = material::Textures::new(files);
-    let duplicates = duplicates(&scanned);
-    let finish = |scanned: ScannedFile| {
-        let same_as = duplicates.get(scanned.path()).map(String::as_str);
-        scanned.finish(cap, files.read, &manifest, tiles, same_as)
-    };
+    let shapes = scanned.iter().filter_map(|file| file.shape.as_ref()).map(|(shape, _)| shape);
+    let tiles = tiles.map(|tiles| TileWriter::new(tiles, cap, shapes));
+    notes.extend(tiles.as_ref().and_then(TileWriter::note));
+    let finish = |scanned: ScannedFile| scanned.finish(cap, files.read, &manifest, tiles.as_ref());
     let mut entries: Vec<Entry> = scanned.into_par_iter().map(finish).collect();
-    share_tiles(&mut entries, &duplicates);
+    let tile_names: BTreeSet<String> =
+        entries.iter().filter_map(|entry| Some(entry.tile.as_ref()?.name.clone())).collect();
     let more = entries.iter().filter(|entry| entry.cut).count();
     if more > 0 {
         notes.push(format!(
@@ -229,18 +192,8 @@ pub fn report_with_tiles(files: &Files<'_>, options: &Options, tiles: Option<&Ti
         ("files", Json::list(entries.iter_mut().map(|entry| entry.json(&mut blobs)))),
     ]);
     let html = page::page(files.title, &data, blobs, tiles.is_some());
-    Report { html, files: files_count, size, broken, notes, change }
-}
-
-/// Gives textures with the same content the same tile, which was written once.
-fn share_tiles(entries: &mut [Entry], duplicates: &BTreeMap<String, String>) {
-    let tiles: BTreeMap<String, String> =
-        entries.iter().filter_map(|entry| Some((entry.path.clone(), entry.tile.clone()?))).collect();
-    for entry in entries {
-        if let Some(tile) = duplicates.get(&entry.path).and_then(|first| tiles.get(first)) {
-            entry.tile = Some(tile.clone());
-        }
-    }
+    let tiles = tile_names.into_iter().collect();
+    Report { html, files: files_count, size, broken, notes, change, tiles }
 }
 
 /// Chooses the meshes and animations to embed: the smallest ones, as many as fit.

@@ -3,6 +3,7 @@
 //! Only the JSON data of a report is read, never its markup. Rejects pages without such data, data that is
 //! not JSON, other versions, and files without a path or a size.
 
+use crate::tiles::is_tile_name;
 use kiln_engine::json::{Json, JsonError};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,6 +29,8 @@ pub(crate) struct PreviousFile {
     /// The hash of its contents, if it could be read.
     pub(crate) hash: Option<String>,
     pub(crate) ext: String,
+    /// The URL of its tile, relative to the page.
+    tile: Option<String>,
 }
 
 /// The reason why a page cannot be used as the previous report.
@@ -93,12 +96,24 @@ impl PreviousReport {
             let text = |name: &str| file.get(name).and_then(Json::text).map(str::to_owned);
             let path = text("path").ok_or(PreviousReportError::File(n))?;
             let size = file.get("size").and_then(Json::number).ok_or(PreviousReportError::File(n))?;
-            let old = PreviousFile { size, hash: text("hash"), ext: text("ext").unwrap_or_default() };
+            let old = PreviousFile {
+                size,
+                hash: text("hash"),
+                ext: text("ext").unwrap_or_default(),
+                tile: text("tile"),
+            };
             if since.files.insert(path, old).is_some() {
                 return Err(PreviousReportError::File(n));
             }
         }
         Ok(since)
+    }
+
+    /// Returns the file names of the tiles that the page loads from this folder, a URL relative to the page.
+    pub fn tiles(&self, folder: &str) -> impl Iterator<Item = &str> {
+        let urls = self.files.values().filter_map(|file| file.tile.as_deref());
+        urls.filter_map(move |url| url.strip_prefix(folder)?.strip_prefix('/'))
+            .filter(|name| is_tile_name(name))
     }
 
     /// Returns the total size in bytes.
@@ -134,6 +149,18 @@ mod tests {
         assert_eq!(PreviousReport::read(&page(twice)), Err(PreviousReportError::File(1)));
         let less = r#"{"kiln_report":1,"files":[{"path":"a","size":-7}]}"#;
         assert_eq!(PreviousReport::read(&page(less)), Err(PreviousReportError::File(0)));
+    }
+
+    #[test]
+    fn names_only_tiles_of_the_folder() {
+        let data = r#"{"kiln_report":1,"files":[
+            {"path":"a","size":7,"tile":"t/0123456789abcdef-1-1024-1.png"},
+            {"path":"b","size":7,"tile":"t/../0123456789abcdef-1-1024-1.png"},
+            {"path":"c","size":7,"tile":"u/0123456789abcdef-2-1024-1.png"},
+            {"path":"d","size":7,"tile":"t/photo.png"},
+            {"path":"e","size":7}]}"#;
+        let since = PreviousReport::read(&page(data)).unwrap();
+        assert_eq!(since.tiles("t").collect::<Vec<_>>(), ["0123456789abcdef-1-1024-1.png"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Mip levels are decoded as streams, one row of blocks at a time, so that memory depends on the size of the
 //! image and not on that of the texture. Level 0 is always shown, downsampled by a power of two if necessary:
 //! where the texture has a mip level of that size, its images are shown in place of level 0, which is not
-//! decoded. Further mip levels are shown if they fit. Textures of 16 bits are stretched to eight from the range of their
+//! decoded. Further mip levels are shown if they fit. A tile is one such image of its own size limit. Textures of 16 bits are stretched to eight from the range of their
 //! values, because a height map often uses a small part of it. Rejects mip levels of more than [`MAX_LEVEL_BYTES`], and
 //! invalid blocks.
 
@@ -47,12 +47,13 @@ pub(crate) struct LevelImages {
 }
 
 /// Returns the mip level that is level 0 downsampled to at most `cap`. The mip levels of an environment map are
-/// not: they are prefiltered for rough surfaces, and such textures are half floats.
+/// not: they are prefiltered for rough surfaces, and such textures are HDR cubemaps.
 fn stand_in(view: &Ktx2View<'_>, cap: u32) -> Option<u32> {
     let shape = view.shape();
     let divisor = divisor(shape.level_dims(0), 0, cap)?;
     let level = divisor.trailing_zeros();
-    let is_mip = !view.payload().is_float() && shape.depth == 0;
+    let is_prefiltered = view.payload().is_float() && shape.face_count == 6;
+    let is_mip = !is_prefiltered && shape.depth == 0;
     (is_mip && level > 0 && level < view.level_count()).then_some(level)
 }
 
@@ -124,18 +125,42 @@ pub(crate) fn decode_images(view: &Ktx2View<'_>, cap: u32) -> Result<TextureImag
     Ok(TextureImages { levels, holds: stats.holds().filter(|_| data).unwrap_or(channels.name()), range })
 }
 
-/// Decodes the base level of a 2D texture or, if it has more than `max` texels in width or height, the mip level of that size
-/// or the base level, downsampled. Returns `None` for cubemaps, arrays and 3D textures.
-pub(crate) fn base_image(view: &Ktx2View<'_>, max: u32) -> Option<Result<Vec<u8>, String>> {
-    let number = stand_in(view, max).unwrap_or(0);
-    let level = view.level(number).filter(|level| image_count(&view.shape(), level.dims) == 1)?;
-    let divisor = divisor(level.dims, 0, max)?;
-    let image = value_range(view, number)
-        // The image is large and is not embedded, so time matters more than size.
-        .and_then(|range| {
-            decode(view, &level, divisor, range, &mut |image| image.png(png::Compression::Fastest))
-        });
-    Some(image.map(|mut images| images.pop().unwrap_or_default()))
+/// Returns the number of texels of the [image](BaseImage) of a texture; 0 for cubemaps, arrays and 3D textures.
+pub(crate) fn base_image_texels(shape: &Shape, max: u32) -> u64 {
+    if image_count(shape, shape.level_dims(0)) == 1 { texels(shape, 1, max) } else { 0 }
+}
+
+/// The base level of a 2D texture, at most `max` texels in width and height: the mip level of that size or, for textures
+/// without one, the base level downsampled.
+pub(crate) struct BaseImage<'a> {
+    view: &'a Ktx2View<'a>,
+    level: Level<'a>,
+    number: u32,
+    divisor: u32,
+}
+
+impl<'a> BaseImage<'a> {
+    /// Chooses the mip level; returns `None` for cubemaps, arrays and 3D textures.
+    pub(crate) fn of(view: &'a Ktx2View<'a>, max: u32) -> Option<BaseImage<'a>> {
+        let number = stand_in(view, max).unwrap_or(0);
+        let level = view.level(number).filter(|level| image_count(&view.shape(), level.dims) == 1)?;
+        let divisor = divisor(level.dims, 0, max)?;
+        Some(BaseImage { view, level, number, divisor })
+    }
+
+    /// Returns width and height of the image in texels.
+    pub(crate) fn size(&self) -> [u32; 2] {
+        let [width, height, _] = self.level.dims;
+        [width, height].map(|side| side.div_ceil(self.divisor))
+    }
+
+    /// Decodes the image and encodes it as PNG. It is large and is not embedded, so time matters more than size.
+    pub(crate) fn png(&self) -> Result<Vec<u8>, String> {
+        let range = value_range(self.view, self.number)?;
+        let encode = &mut |image: &Bitmap| image.png(png::Compression::Fastest);
+        let mut images = decode(self.view, &self.level, self.divisor, range, encode)?;
+        Ok(images.pop().unwrap_or_default())
+    }
 }
 
 /// Returns the range of the colour channels of a mip level of 16 bits; `None` for other textures.

@@ -306,14 +306,21 @@ fn stretches_16_bit_textures_to_the_range_of_their_values() {
     assert_eq!(image("rgba.ktx2"), [[0, 128, 255, 128], [1, 2, 3, 0]]);
 }
 
-#[test]
-fn textures_with_the_same_content_share_a_tile() {
-    let level = |side: u32| painted(side, side, 1);
-    let levels: Vec<_> = [64, 32, 16].map(level).to_vec();
-    let mips = texture(Shape::flat(64, 64), Payload::Rgba8, Transfer::Srgb, true, &levels);
-    let other = texture(Shape::flat(64, 64), Payload::Rgba8, Transfer::Srgb, true, &levels[..1]);
-    let tree =
-        Tree::from([("a.ktx2".into(), mips.clone()), ("b.ktx2".into(), mips), ("c.ktx2".into(), other)]);
+/// The tiles of a report, by name.
+type TileImages = BTreeMap<String, Vec<u8>>;
+
+/// Builds a report with tiles in the folder `t`, which already has `present`; returns its data and the written tiles.
+fn with_tiles(tree: &Tree, max_texture: u32, max_side: u32, present: &TileImages) -> (Value, TileImages) {
+    with_few_tiles(tree, max_texture, max_side, u64::MAX, present)
+}
+
+fn with_few_tiles(
+    tree: &Tree,
+    max_texture: u32,
+    max_side: u32,
+    max_texels: u64,
+    present: &TileImages,
+) -> (Value, TileImages) {
     let list: Vec<(String, u64)> =
         tree.iter().map(|(path, bytes)| (path.clone(), bytes.len() as u64)).collect();
     let read = |path: &str| Ok(tree[path].clone());
@@ -323,18 +330,89 @@ fn textures_with_the_same_content_share_a_tile() {
         assert!(written.lock().unwrap().insert(name.to_owned(), bytes.to_vec()).is_none(), "written twice");
         Ok(())
     };
-    let tiles = Tiles { folder: "t", max_side: 32, write: &write };
-    let options = Options::default().max_texture(16);
-    let data = data(&kiln_report::report_with_tiles(&files, &options, Some(&tiles)).html);
-    let tile = |path: &str| file(&data, path)["tile"].as_str().unwrap()["t/".len()..].to_owned();
+    let contains = |name: &str| present.contains_key(name);
+    let tiles = Tiles { folder: "t", max_side, max_texels, contains: &contains, write: &write };
+    let options = Options::default().max_texture(max_texture);
+    let made = kiln_report::report_with_tiles(&files, &options, Some(&tiles));
     let written = written.into_inner().unwrap();
+    assert_eq!(made.broken, 0);
+    assert!(written.keys().all(|name| made.tiles.contains(name)), "{:?}", made.tiles);
+    (data(&made.html), written)
+}
+
+fn tile_name(data: &Value, path: &str) -> String {
+    file(data, path)["tile"].as_str().unwrap()["t/".len()..].to_owned()
+}
+
+#[test]
+fn textures_with_the_same_content_share_a_tile() {
+    let level = |side: u32| painted(side, side, 1);
+    let levels: Vec<_> = [64, 32, 16].map(level).to_vec();
+    let mips = texture(Shape::flat(64, 64), Payload::Rgba8, Transfer::Srgb, true, &levels);
+    let other = texture(Shape::flat(64, 64), Payload::Rgba8, Transfer::Srgb, true, &levels[..1]);
+    let mut tree =
+        Tree::from([("a.ktx2".into(), mips.clone()), ("b.ktx2".into(), mips), ("c.ktx2".into(), other)]);
+    let (data, mut written) = with_tiles(&tree, 16, 32, &BTreeMap::new());
     assert_eq!(written.len(), 2);
-    assert_eq!(tile("a.ktx2"), tile("b.ktx2"));
+    assert_eq!(tile_name(&data, "a.ktx2"), tile_name(&data, "b.ktx2"));
     // The mip level of the largest size is taken where there is one, and the base level is downsampled elsewhere.
-    let (width, _, texels) = rgba(&written[&tile("a.ktx2")]);
+    let (width, _, texels) = rgba(&written[&tile_name(&data, "a.ktx2")]);
     assert!(width == 32 && texels.as_flattened() == levels[1]);
-    let (width, _, texels) = rgba(&written[&tile("c.ktx2")]);
+    let (width, _, texels) = rgba(&written[&tile_name(&data, "c.ktx2")]);
     assert!(width == 32 && texels.as_flattened() != levels[1]);
+    assert_eq!(file(&data, "c.ktx2")["tile_size"], serde_json::json!([32, 32]));
+
+    // The next report writes the tiles of changed textures only; the page is the same for the others.
+    let again = with_tiles(&tree, 16, 32, &written);
+    assert!(again.1.is_empty() && again.0 == data);
+    let changed = texture(Shape::flat(64, 64), Payload::Rgba8, Transfer::Srgb, true, &[painted(64, 64, 2)]);
+    tree.insert("c.ktx2".into(), changed);
+    written.remove(&tile_name(&data, "c.ktx2"));
+    let (data, more) = with_tiles(&tree, 16, 32, &written);
+    assert_eq!(more.keys().collect::<Vec<_>>(), [&tile_name(&data, "c.ktx2")]);
+
+    // The page has the whole texture, or an image that is as large as the tile would be.
+    for (max_texture, max_side) in [(64, 64), (32, 32), (32, 16)] {
+        let (data, written) = with_tiles(&tree, max_texture, max_side, &BTreeMap::new());
+        assert!(written.is_empty() && file(&data, "a.ktx2").get("tile").is_none());
+    }
+    // All tiles together have a limit, too.
+    for (max_texels, side) in [(3 * 64 * 64, 64), (3 * 64 * 64 - 1, 32)] {
+        let (data, _) = with_few_tiles(&tree, 16, 64, max_texels, &BTreeMap::new());
+        assert_eq!(file(&data, "a.ktx2")["tile_size"], serde_json::json!([side, side]));
+        let notes =
+            data["notes"].as_array().unwrap().iter().filter(|note| note.as_str().unwrap().contains("tiles"));
+        assert_eq!(notes.count(), usize::from(side < 64));
+    }
+    // Another limit is another tile.
+    let (data, written) = with_tiles(&tree, 16, 64, &written);
+    assert_eq!((written.len(), &file(&data, "a.ktx2")["tile_size"]), (2, &serde_json::json!([64, 64])));
+}
+
+#[test]
+fn tiles_of_deep_textures_come_from_the_mip_level_of_their_size() {
+    // Level 0 is black, so that a tile of it would differ.
+    let deep = |side: usize, texel: &[u8]| texel.repeat(side * side);
+    let half = [0x00, 0x38, 0x00, 0x3c, 0x00, 0x00, 0x00, 0x3c];
+    let hdr = [deep(64, &[0; 8]), deep(32, &half), deep(16, &half)];
+    let mut rows = deep(32, &0x1234u16.to_le_bytes());
+    rows[..2].copy_from_slice(&0u16.to_le_bytes());
+    let sixteen = [deep(64, &[0; 2]), rows, deep(16, &[0; 2])];
+    let tree = Tree::from([
+        ("hdr.ktx2".into(), texture(Shape::flat(64, 64), Payload::Rgba16F, Transfer::Linear, false, &hdr)),
+        ("height.ktx2".into(), texture(Shape::flat(64, 64), Payload::R16, Transfer::Linear, false, &sixteen)),
+        (
+            "sky.ktx2".into(),
+            texture(Shape::cube(64), Payload::Rgba16F, Transfer::Linear, false, &[deep(64, &half).repeat(6)]),
+        ),
+    ]);
+    let (data, written) = with_tiles(&tree, 16, 32, &BTreeMap::new());
+    assert_eq!(written.len(), 2, "a cubemap has no tile");
+    let (width, _, texels) = rgba(&written[&tile_name(&data, "hdr.ktx2")]);
+    // 0.5 in sRGB is 188.
+    assert!(width == 32 && texels.iter().all(|texel| *texel == [188, 255, 0, 255]));
+    let (width, _, texels) = rgba(&written[&tile_name(&data, "height.ktx2")]);
+    assert!(width == 32 && texels[0] == [0, 0, 0, 255] && texels[1..].iter().all(|texel| *texel == [255; 4]));
 }
 
 #[test]

@@ -183,7 +183,9 @@ function texturePanel(file, body, keys) {
   step("Layer", facts.layers, (n) => `${n} of ${facts.layers}`, (n) => change({ layer: n }), "<", ">");
   step("Slice", facts.depth, (n) => `${n} of ${facts.depth}`, (n) => change({ slice: n }), ",", ".");
   if (file.tile) {
-    const full = el("button", { onclick: () => { frame.replaceChildren(el("img", { src: file.tile, alt: file.path })); note.textContent = `Full resolution, ${levels[0].dims[0]} × ${levels[0].dims[1]}, loaded from ${file.tile}.`; full.remove(); } }, "Full resolution");
+    const [wide, high] = file.tile_size;
+    const name = wide === levels[0].dims[0] && high === levels[0].dims[1] ? "Full resolution" : `${wide} × ${high}`;
+    const full = el("button", { onclick: () => { frame.replaceChildren(el("img", { src: file.tile, alt: file.path })); note.textContent = `${name === "Full resolution" ? `${name}, ${wide} × ${high}` : name}, loaded from ${file.tile}.`; full.remove(); } }, name);
     tools.append(full);
   }
   if (file.range) {

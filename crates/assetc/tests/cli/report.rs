@@ -148,3 +148,82 @@ fn report_lists_warnings_gpu_memory_and_tiles() {
     let plain = String::from_utf8(p.read("plain.html")).unwrap();
     assert!(plain.contains("img-src blob: data:;") && !p.exists("plain.tiles"));
 }
+
+#[test]
+fn tiles_are_reused_and_removed_with_their_report() {
+    let p = Project::new();
+    p.write("assetc.yml", "texture: { depth: auto }\n");
+    p.write("assets/a.png", test_image(256, 128, 1)).write("assets/b.png", test_image(128, 256, 2));
+    p.write("assets/small.png", test_image(32, 32, 3)).write("assets/deep.png", deep_image(256, 64));
+    p.run(&["-q"]).expect(0);
+    let report = |extra: &[&str]| {
+        let args =
+            [&["report", "--tiles", "--max-texture", "32", "--max-tile", "64", "--json"], extra].concat();
+        let result = p.run(&args).expect(0).json();
+        let page = result["written"].as_str().unwrap().to_owned();
+        let data = data(&fs::read(page).unwrap());
+        let files = data["files"].as_array().unwrap().clone();
+        let tile = move |path: &str| {
+            let file = files.iter().find(|file| file["path"] == path).unwrap();
+            file.get("tile").map(|tile| tile.as_str().unwrap().to_owned())
+        };
+        (result["tiles"].clone(), tile)
+    };
+    let (counts, tile) = report(&[]);
+    assert_eq!(counts, serde_json::json!({"files": 3, "written": 3}));
+    assert_eq!(tile("small.ktx2"), None, "the page has the whole texture");
+    let sizes = ["a.ktx2", "b.ktx2", "deep.ktx2"].map(|path| {
+        let reader =
+            png::Decoder::new(std::io::Cursor::new(p.read(&tile(path).unwrap()))).read_info().unwrap();
+        (reader.info().width, reader.info().height)
+    });
+    assert_eq!(sizes, [(64, 32), (32, 64), (64, 16)]);
+
+    // A truncated tile is written again, a changed texture has a new one, and the old one is removed.
+    let (old, kept) = (tile("a.ktx2").unwrap(), tile("b.ktx2").unwrap());
+    let whole = p.read(&kept);
+    p.write(&kept, &whole[..whole.len() - 1]);
+    p.write("runtime.report.tiles/photo.png", &whole);
+    p.write("assets/a.png", test_image(256, 128, 7));
+    p.run(&["-q"]).expect(0);
+    let (counts, tile) = report(&[]);
+    assert_eq!(counts, serde_json::json!({"files": 3, "written": 2}));
+    assert!(p.exists(&tile("a.ktx2").unwrap()) && !p.exists(&old));
+    assert!(p.read(&kept) == whole && p.exists("runtime.report.tiles/photo.png"));
+    let (counts, _) = report(&[]);
+    assert_eq!(counts["written"], 0);
+
+    // The tiles of a report that was moved away stay.
+    fs::rename(p.root().join("runtime.report.html"), p.root().join("kept.html")).unwrap();
+    fs::remove_file(p.root().join("assets/b.png")).unwrap();
+    p.run(&["-q"]).expect(0);
+    assert_eq!(report(&[]).0["files"], 2);
+    assert!(p.exists(&kept));
+
+    // A report inside the output includes neither itself nor its tiles.
+    report(&["--out", "runtime/page.html"]);
+    assert_eq!(report(&["--out", "runtime/page.html"]).0["written"], 0);
+    let inside = data(&p.read("runtime/page.html"));
+    assert!(
+        inside["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|file| !file["path"].as_str().unwrap().starts_with("page")),
+        "{inside}"
+    );
+
+    p.run(&["report", "--max-tile", "64"]).expect(2);
+    p.run(&["report", "--tiles", "--max-tile", "8"]).expect(2);
+}
+
+/// A grey PNG of 16 bits.
+fn deep_image(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.set_depth(png::BitDepth::Sixteen);
+    let texels: Vec<u8> = (0..width * height).flat_map(|n| (n as u16).to_be_bytes()).collect();
+    encoder.write_header().unwrap().write_image_data(&texels).unwrap();
+    bytes
+}

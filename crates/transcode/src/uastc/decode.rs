@@ -116,8 +116,8 @@ fn channels(
         let mut values = [0; 16];
         for i in 0..16 {
             let mut pair = ends[0];
-            for (s, &ends) in ends.iter().enumerate().take(mode.subsets).skip(1) {
-                pair = if usize::from(partition.subset[i]) == s { ends } else { pair };
+            for s in 1..mode.subsets {
+                pair = if usize::from(partition.subset[i]) == s { ends[s] } else { pair };
             }
             values[i] = interpolate(pair[0], pair[1], plane[i] as u32);
         }

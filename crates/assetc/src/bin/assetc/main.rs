@@ -11,6 +11,7 @@ mod inspect;
 mod notify_server;
 mod output_files;
 mod report;
+mod report_tiles;
 mod shader_limits;
 mod stats;
 mod timings;

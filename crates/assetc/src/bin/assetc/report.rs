@@ -2,15 +2,14 @@
 
 use super::Session;
 use super::inspect::target;
+use super::report_tiles::TileFolder;
 use ::assetc::RuntimeFiles;
 use kiln_cli::progress::Verbosity;
 pub(super) use kiln_cli::publish::write_page;
 use kiln_cli::render;
 use kiln_cli::reporter::{FAILED, OK};
-use kiln_engine::ownership::{Replace, admit};
-use kiln_engine::{Code, Diag, Fs, Json, Real, RelPath};
-use kiln_report::{Files, Options, PreviousReport, PreviousReportError, Report, Tiles};
-use std::io::{self, Write};
+use kiln_engine::{Code, Diag, Json};
+use kiln_report::{Files, Options, PreviousReport, PreviousReportError, Report};
 use std::path::{Path, PathBuf};
 
 /// The arguments of `assetc report`.
@@ -27,9 +26,12 @@ pub(super) struct ReportArgs {
     /// Compare with an earlier report
     #[arg(long, value_name = "HTML")]
     since: Option<PathBuf>,
-    /// Write textures in full resolution to a folder beside the report, which loads them on demand
+    /// Write textures in a higher resolution to a folder beside the report, which loads them on demand
     #[arg(long)]
     tiles: bool,
+    /// Largest width and height of the images in that folder, in texels [default: 1024, less for many textures]
+    #[arg(long, value_name = "N", requires = "tiles", value_parser = clap::value_parser!(u32).range(16..=16384))]
+    max_tile: Option<u32>,
     /// Largest width and height of embedded images, in texels
     #[arg(long, value_name = "N", default_value = "512", value_parser = clap::value_parser!(u32).range(16..=4096))]
     max_texture: u32,
@@ -43,11 +45,16 @@ pub(super) fn report(session: &Session, args: ReportArgs) -> Result<u8, Diag> {
     let out = args.out.map_or_else(|| beside(&path), |out| session.dir.join(out));
     let since = args.since.map(|since| read_since(&session.dir.join(since))).transpose()?;
     let runtime = RuntimeFiles::open(&path, &|| session.waiting())?;
-    // An earlier report inside the output is not part of the output.
-    let own = out.strip_prefix(&path).ok().map(|own| own.to_string_lossy().replace('\\', "/"));
+    // An earlier report inside the output is not part of the output, and neither are its tiles.
+    let inside =
+        |own: &Path| own.strip_prefix(&path).ok().map(|own| own.to_string_lossy().replace('\\', "/"));
+    let (page, tiles) = (inside(&out), inside(&TileFolder::beside(&out)).map(|folder| folder + "/"));
+    let is_own = |file: &str| {
+        page.as_deref() == Some(file) || tiles.as_deref().is_some_and(|folder| file.starts_with(folder))
+    };
     let list: Vec<(String, u64)> = runtime
         .files()
-        .filter(|(file, _)| own.as_deref() != Some(file))
+        .filter(|(file, _)| !is_own(file))
         .map(|(file, size)| (file.to_owned(), size))
         .collect();
     let described =
@@ -58,49 +65,30 @@ pub(super) fn report(session: &Session, args: ReportArgs) -> Result<u8, Diag> {
     let options =
         Options::default().max_texture(args.max_texture).max_bytes(args.max_size << 20).since(since);
     let options = options.warnings(runtime.warnings().iter().map(&described).collect());
-    let report = match args.tiles {
-        false => kiln_report::report(&files, &options),
-        true => with_tiles(&files, &options, &out)?,
+    let tiles = args.tiles.then(|| TileFolder::open(&out)).transpose()?;
+    let (report, written) = match &tiles {
+        None => (kiln_report::report(&files, &options), 0),
+        Some(tiles) => tiles.report(&files, &options, args.max_tile)?,
     };
     let is_report = |page: &str| !matches!(PreviousReport::read(page), Err(PreviousReportError::NoData));
     write_page(&out, report.html.as_bytes(), args.overwrite, &is_report)?;
+    if let Some(tiles) = &tiles {
+        tiles.remove_unused(&report);
+    }
     runtime.problems.iter().for_each(|problem| session.report(problem));
     if session.reporter.json {
-        session.reporter.print_json(report_json(&report, &out));
+        session.reporter.print_json(report_json(&report, &out, tiles.is_some().then_some(written)));
     } else if session.reporter.verbosity > Verbosity::Quiet {
         summary(session, &report, &out);
+        if let Some(tiles) = &tiles {
+            let count = render::count(report.tiles.len(), "tile", "tiles");
+            session
+                .reporter
+                .out()
+                .line(&format!("{count}, {written} written -> {}", session.shown(tiles.path())));
+        }
     }
     Ok(if report.broken == 0 { OK } else { FAILED })
-}
-
-/// Builds a report whose textures in full resolution are in the folder `<report>.tiles`.
-fn with_tiles(files: &Files<'_>, options: &Options, out: &Path) -> Result<Report, Diag> {
-    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
-    let stem = out.file_stem().unwrap_or(out.as_os_str()).to_string_lossy();
-    let folder = format!("{stem}.tiles");
-    let path = out.with_file_name(&folder);
-    let fault = |e: io::Error| {
-        Diag::new(Code::Unwritable, format!("cannot write the tiles of the report: {e}")).path(path.display())
-    };
-    std::fs::create_dir_all(&path).map_err(fault)?;
-    let dir = Real::open(&path).map_err(fault)?;
-    let write = |name: &str, bytes: &[u8]| {
-        let name = RelPath::new(name).map_err(io::Error::other)?;
-        let replace = Replace { overwrite: false, magic: Some(PNG), owned: &|| false };
-        admit(&dir, &name, None, replace).map_err(|diag| io::Error::other(diag.message))?;
-        let staged = dir.stage(&mut |file: &mut dyn Write| file.write_all(bytes))?;
-        dir.publish(vec![(staged, name)]).pop().unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map(drop)
-    };
-    // A relative URL, with the bytes of the name escaped.
-    let url: String = folder
-        .bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => char::from(byte).to_string(),
-            byte => format!("%{byte:02X}"),
-        })
-        .collect();
-    let tiles = Tiles { folder: &url, max_side: 4096, write: &write };
-    Ok(kiln_report::report_with_tiles(files, options, Some(&tiles)))
 }
 
 /// `runtime/desktop.report.html` for `runtime/desktop` and for `runtime/desktop.hpack`.
@@ -148,7 +136,8 @@ fn summary(session: &Session, report: &Report, out: &Path) {
     }
 }
 
-fn report_json(report: &Report, out: &Path) -> Json {
+/// `tiles` is the number of tiles that were written.
+fn report_json(report: &Report, out: &Path, tiles: Option<usize>) -> Json {
     let change = report.change.map(|change| {
         Json::object([
             ("size_before", change.size_before.into()),
@@ -165,5 +154,13 @@ fn report_json(report: &Report, out: &Path) -> Json {
         ("broken", report.broken.into()),
         ("notes", Json::list(report.notes.iter().map(String::as_str))),
         ("since", change.into()),
+        (
+            "tiles",
+            tiles
+                .map(|written| {
+                    Json::object([("files", report.tiles.len().into()), ("written", written.into())])
+                })
+                .into(),
+        ),
     ])
 }
