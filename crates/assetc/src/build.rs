@@ -266,7 +266,7 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     };
     let mut rows = rows(artifacts.chain(&others), request.manifest);
     // A copy of its source is what it should be, whatever its format.
-    let compiled = planned.assets.iter().zip(&outcomes).filter(|(asset, _)| !asset.recipe.copies());
+    let compiled = planned.assets.iter().zip(&outcomes).filter(|(asset, _)| !asset.recipe.info().copies);
     let names = compiled.filter(|_| request.verify).flat_map(|(_, outcome)| &outcome.artifacts);
     let names = names.map(|artifact| &artifact.name).collect::<Vec<_>>();
     let broken = pool.install(|| verify(&out, &names));
@@ -387,7 +387,7 @@ fn report(
     problems.extend(planned.unread.into_iter().map(|(_, warning)| warning));
     let built = planned.assets.into_iter().zip(outcomes).map(|(asset, outcome)| AssetReport {
         source: asset.source,
-        kind: asset.recipe.name(),
+        kind: asset.recipe.info().name,
         state: outcome.state,
         outputs: outcome.artifacts.into_iter().map(|artifact| artifact.name).collect(),
         warnings: outcome.warnings,

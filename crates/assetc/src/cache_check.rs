@@ -46,7 +46,7 @@ pub(crate) fn check(
         }
         let mut expected = FileMetadata::of(name);
         // A copy that is not a texture is validated by its hash alone.
-        if recipe.copies() {
+        if recipe.info().copies {
             if entry.inputs().find(|(input, _)| *input == source).map(|(_, hash)| hash) != Some(*hash) {
                 return reject(format!("{name} is not a copy of {source}"));
             }
@@ -66,13 +66,13 @@ pub(crate) fn check(
                 used = Some(refs.filter(|texture| *texture != refs::NO_REF).collect());
             }
             if let Some(space) = colorspace(name, &bytes) {
-                if recipe.colorspace().is_some_and(|expected| expected != space) {
+                if recipe.info().colorspace.is_some_and(|expected| expected != space) {
                     return reject(format!(
                         "{name} has a transfer function that textures of {source} do not have"
                     ));
                 }
                 expected.colorspace = space;
-                if recipe.lists_textures() {
+                if recipe.info().lists_textures {
                     expected = expected.listed();
                 }
             }

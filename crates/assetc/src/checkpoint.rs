@@ -26,7 +26,8 @@ pub(crate) fn is_applicable(request: &Request<'_>) -> bool {
 /// Hashes everything that decides what a build does, except files and external programs.
 fn key(request: &Request<'_>) -> Hash {
     let Request { roots, resolver, tools, overwrite, .. } = request;
-    let recipes: Vec<String> = RECIPES.iter().map(|r| format!("{} {}", r.name(), r.version())).collect();
+    let recipes: Vec<String> =
+        RECIPES.iter().map(|r| format!("{} {}", r.info().name, r.info().version)).collect();
     let switches = (overwrite, request.manifest, request.manifest_on_failure);
     let pack = (request.pack, request.pack_unowned, request.pack_compress, request.budgets);
     let features = (env!("CARGO_PKG_VERSION"), cfg!(feature = "fbx"));
@@ -135,7 +136,7 @@ pub(crate) fn read(request: &Request<'_>, src: &Real, out: &Real, log: &mut dyn 
     report.unlisted = Unlisted { fresh: r.u64()? as usize, skipped };
     for _ in 0..r.count()? {
         let (source, kind) = (RelPath::new(r.text()?).ok()?, r.text()?);
-        let kind = RECIPES.iter().find(|recipe| recipe.name() == kind)?.name();
+        let kind = RECIPES.iter().find(|recipe| recipe.info().name == kind)?.info().name;
         let warnings = diags(&mut r)?;
         report.assets.push(AssetReport { source, kind, state: State::Fresh, outputs: vec![], warnings });
     }

@@ -65,7 +65,8 @@ pub(crate) fn dry_run(request: &Request<'_>) -> Result<DryRun, Diag> {
         }
     };
     // Sources that are out of date may contain other images than in the last build.
-    let due = planned.assets.iter().filter(|asset| asset.recipe.contains_images() && reason(asset).is_some());
+    let due =
+        planned.assets.iter().filter(|asset| asset.recipe.info().contains_images && reason(asset).is_some());
     let due: HashSet<&str> = due.map(|asset| asset.source.as_str()).collect();
     let is_scanned = |source: &RelPath| due.contains(source.as_str()) || !records.contains(source.as_str());
     let contained = ContainedImages::find(&containers, &records, (sources, &request.limits), is_scanned);

@@ -80,12 +80,12 @@ pub fn explain(
     };
 
     let recipe = asset.recipe;
-    let settings = asset.resolved.rows(recipe.sections());
+    let settings = asset.resolved.rows(recipe.info().sections);
     let settings = settings
         .map(|row| (format!("{}.{}", row.key.section, row.key.name), row.value, row.layer.to_string()));
     let mut explained = Explanation {
         source: source.clone(),
-        recipe: (recipe.name(), recipe.version()),
+        recipe: (recipe.info().name, recipe.info().version),
         settings: settings.collect(),
         inputs: vec![],
         outputs: recipe.output(source).iter().map(RelPath::to_string).collect(),

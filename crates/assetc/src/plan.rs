@@ -37,7 +37,7 @@ impl Action for PlannedAsset<'_> {
 
     fn magic(&self, output: &RelPath) -> Option<&'static [u8]> {
         // A copy can have any content, whatever its extension.
-        if self.recipe.copies() { None } else { by_path(output.as_str()).map(Format::magic) }
+        if self.recipe.info().copies { None } else { by_path(output.as_str()).map(Format::magic) }
     }
 
     fn weight(&self, sources: SourceTree<'_>) -> u64 {
@@ -261,10 +261,10 @@ impl Fingerprints {
     fn of(&mut self, recipe: &dyn Recipe, resolved: &Resolved) -> Arc<str> {
         let settings = &resolved.settings;
         // The settings are kept alive with the fingerprint, so that no other settings can have their address.
-        let entry = self.0.entry((recipe.name(), Arc::as_ptr(settings))).or_insert_with(|| {
-            let roles = if recipe.depends_on_roles() { settings.roles.digest() } else { String::new() };
-            let text = settings.canonical(recipe.sections()) + &roles;
-            (settings.clone(), format!("{} {}\n{text}", recipe.name(), recipe.version()).into())
+        let entry = self.0.entry((recipe.info().name, Arc::as_ptr(settings))).or_insert_with(|| {
+            let roles = if recipe.info().depends_on_roles { settings.roles.digest() } else { String::new() };
+            let text = settings.canonical(recipe.info().sections) + &roles;
+            (settings.clone(), format!("{} {}\n{text}", recipe.info().name, recipe.info().version).into())
         });
         entry.1.clone()
     }
@@ -292,7 +292,7 @@ mod tests {
             &tools,
             Versions::Asked,
         );
-        let assets = plan.assets.iter().map(|a| format!("{} {}", a.recipe.name(), a.source)).collect();
+        let assets = plan.assets.iter().map(|a| format!("{} {}", a.recipe.info().name, a.source)).collect();
         (assets, plan.conflicts.into_iter().map(|(_, diag)| diag.message).collect())
     }
 

@@ -7,25 +7,69 @@ use kiln_engine::{ActionContext, Diag, RelPath, SourceFiles, SourceTree, Tree};
 use kiln_format::hman::Colorspace;
 use kiln_texture::Mode;
 
+/// The result of compiling a source: its runtime files.
+pub(crate) type Compiled = Result<Vec<FileArtifact>, Diag>;
+
+/// The constant properties of a recipe.
+pub(crate) struct RecipeInfo {
+    /// The name of the kind in listings and cache keys.
+    pub(crate) name: &'static str,
+    /// The sections of `assetc.yml` that the recipe uses. Their values are part of the fingerprint.
+    pub(crate) sections: &'static [&'static str],
+    /// The version of the recipe. A new version rebuilds the sources of this recipe only; it is needed when the same source
+    /// and settings give different bytes than before.
+    pub(crate) version: u32,
+    /// The extensions of the files that are sources of the recipe.
+    pub(crate) files: &'static [&'static str],
+    /// The extensions of the directories that are sources of the recipe, each as a whole.
+    pub(crate) folders: &'static [&'static str],
+    /// The extension of the main output.
+    pub(crate) output: &'static str,
+    /// The colour space of all textures of the recipe, if it does not depend on the source.
+    pub(crate) colorspace: Option<Colorspace>,
+    /// Set if the result depends on the settings of other sources ([`Settings::roles`]).
+    pub(crate) depends_on_roles: bool,
+    /// Set if actions read files besides the source itself.
+    pub(crate) reads_other_files: bool,
+    /// Set if the source is an image that other sources can contain.
+    pub(crate) is_image: bool,
+    /// Set if outputs can contain images that are sources of their own.
+    pub(crate) contains_images: bool,
+    /// Set if outputs are copies of their sources.
+    pub(crate) copies: bool,
+    /// Set if the manifest lists the textures of the recipe.
+    pub(crate) lists_textures: bool,
+}
+
+impl RecipeInfo {
+    /// A recipe that claims no name and has none of the optional properties.
+    pub(crate) const DEFAULT: RecipeInfo = RecipeInfo {
+        name: "",
+        sections: &[],
+        version: 0,
+        files: &[],
+        folders: &[],
+        output: "",
+        colorspace: None,
+        depends_on_roles: false,
+        reads_other_files: false,
+        is_image: false,
+        contains_images: false,
+        copies: false,
+        lists_textures: false,
+    };
+}
+
 /// The compiler of one kind of source.
 pub(crate) trait Recipe: Sync {
-    /// Returns the name of the kind in listings and cache keys.
-    fn name(&self) -> &'static str;
-
-    /// Returns the sections of `assetc.yml` that the recipe uses. Their values are part of the fingerprint.
-    fn sections(&self) -> &'static [&'static str];
-
-    /// Returns whether the result depends on the settings of other sources ([`Settings::roles`]).
-    fn depends_on_roles(&self) -> bool {
-        false
-    }
-
-    /// Returns the version of the recipe. A new version rebuilds the sources of this recipe only; it is needed when the
-    /// same source and settings give different bytes than before.
-    fn version(&self) -> u32;
+    /// Returns the constant properties.
+    fn info(&self) -> RecipeInfo;
 
     /// Returns whether a file, or a directory as a whole, is a source of this recipe, by the suffix of its name.
-    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool;
+    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
+        let RecipeInfo { files, folders, .. } = self.info();
+        suffix.is(if is_file { files } else { folders })
+    }
 
     /// Returns the recipe that compiles the source with these settings, if it is another one.
     fn with_settings(&self, _source: &RelPath, _settings: &Settings) -> Option<&'static dyn Recipe> {
@@ -33,7 +77,9 @@ pub(crate) trait Recipe: Sync {
     }
 
     /// Returns the path of the main output, or of the directory of all outputs; `None` if the name leaves no stem.
-    fn output(&self, source: &RelPath) -> Option<RelPath>;
+    fn output(&self, source: &RelPath) -> Option<RelPath> {
+        RelPath::new(format!("{}.{}", suffix(source)?.stem, self.info().output)).ok()
+    }
 
     /// Estimates the peak memory of the action in bytes, for admission.
     fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64;
@@ -50,21 +96,6 @@ pub(crate) trait Recipe: Sync {
     /// Returns whether `source` can have the artifact `output`. A cache entry with any other artifact is rejected.
     fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
         self.output(source).as_ref() == Some(output)
-    }
-
-    /// Returns whether actions read files besides the source itself.
-    fn reads_other_files(&self) -> bool {
-        false
-    }
-
-    /// Returns whether the source is an image that other sources can contain.
-    fn is_image(&self) -> bool {
-        false
-    }
-
-    /// Returns whether outputs can contain images that are sources of their own.
-    fn contains_images(&self) -> bool {
-        false
     }
 
     /// Reads the source as far as it takes to find the images that its outputs contain: those that are read through `files`.
@@ -88,21 +119,6 @@ pub(crate) trait Recipe: Sync {
         false
     }
 
-    /// Returns whether outputs are copies of their sources.
-    fn copies(&self) -> bool {
-        false
-    }
-
-    /// Returns the colour space of all textures of the recipe, if it does not depend on the source.
-    fn colorspace(&self) -> Option<Colorspace> {
-        None
-    }
-
-    /// Returns whether the manifest lists the textures of the recipe.
-    fn lists_textures(&self) -> bool {
-        false
-    }
-
     /// Returns whether an artifact can refer to a texture because the action read `input`, which is a source of its own.
     fn refers_to(&self, _input: &RelPath, _texture: &TextureReference, _: &Settings) -> bool {
         false
@@ -113,12 +129,7 @@ pub(crate) trait Recipe: Sync {
     /// # Errors
     ///
     /// The source cannot be compiled.
-    fn run(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        tools: &Tools,
-    ) -> Result<Vec<FileArtifact>, Diag>;
+    fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, tools: &Tools) -> Compiled;
 }
 
 /// The extension of a name and the marker before it, in any case: `wall.n.png` is a `png` with the marker of normal maps.

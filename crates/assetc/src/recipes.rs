@@ -98,7 +98,7 @@ mod tests {
         };
         let entry = Entry { path: RelPath::new(path).unwrap(), file };
         let recipe = recipe_for(&entry, false)?;
-        Some((recipe.name(), recipe.output(&entry.path).unwrap().to_string()))
+        Some((recipe.info().name, recipe.output(&entry.path).unwrap().to_string()))
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn recipe_names_are_unique() {
-        let mut names: Vec<_> = RECIPES.iter().map(|r| r.name()).collect();
+        let mut names: Vec<_> = RECIPES.iter().map(|r| r.info().name).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), RECIPES.len());

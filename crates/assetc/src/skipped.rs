@@ -12,7 +12,7 @@ pub(crate) fn skipped(
     records: &Records,
 ) -> Vec<RelPath> {
     let mut unused: HashSet<&str> = unclaimed.iter().map(RelPath::as_str).collect();
-    for asset in assets.iter().filter(|asset| asset.recipe.reads_other_files()) {
+    for asset in assets.iter().filter(|asset| asset.recipe.info().reads_other_files) {
         if unused.is_empty() {
             break;
         }

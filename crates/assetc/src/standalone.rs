@@ -41,7 +41,7 @@ pub(crate) struct Container {
 
 /// Returns the sources that can contain images.
 pub(crate) fn containers(assets: &[PlannedAsset<'_>]) -> Vec<Container> {
-    let containers = assets.iter().filter(|asset| asset.recipe.contains_images());
+    let containers = assets.iter().filter(|asset| asset.recipe.info().contains_images);
     let container = |asset: &PlannedAsset<'_>| Container {
         source: asset.source.clone(),
         recipe: asset.recipe,
@@ -91,7 +91,7 @@ impl SourceFiles for ImageScan<'_> {
         let Some(entry) = self.sources.tree.get(path.as_str()).filter(|entry| entry.file.is_some()) else {
             return Ok(None);
         };
-        let is_image = recipe_for(entry, false).is_some_and(|recipe| recipe.is_image());
+        let is_image = recipe_for(entry, false).is_some_and(|recipe| recipe.info().is_image);
         let read = match is_image {
             true => self.sources.fs.peek(path, IMAGE_HEAD),
             false => {
@@ -163,7 +163,7 @@ impl ContainedImages {
 
     /// Returns the image of an asset, if another source contains it and nothing needs the texture of its own.
     fn get(&self, asset: &PlannedAsset<'_>) -> Option<&ContainedImage> {
-        let image = self.images.get(asset.source.as_str()).filter(|_| asset.recipe.is_image())?;
+        let image = self.images.get(asset.source.as_str()).filter(|_| asset.recipe.info().is_image)?;
         let output = asset.recipe.output(&asset.source);
         output.is_none_or(|output| !self.referenced.contains(&output)).then_some(image)
     }
@@ -189,7 +189,7 @@ impl ContainedImages {
 
 /// Returns whether an asset is compiled only if no other source contains it.
 pub(crate) fn is_conditional(asset: &PlannedAsset<'_>) -> bool {
-    asset.recipe.is_image() && asset.resolved.settings.texture.standalone == Standalone::Unreferenced
+    asset.recipe.info().is_image && asset.resolved.settings.texture.standalone == Standalone::Unreferenced
 }
 
 /// The result of running the actions of a plan.
@@ -224,7 +224,8 @@ pub(crate) fn run(
     if !conditional.is_empty() {
         let records = journal.records();
         let is_due = |asset: &PlannedAsset<'_>| is_stale(sources, sink, records, asset, plan);
-        let is_due_container = |asset: &&PlannedAsset<'_>| asset.recipe.contains_images() && is_due(asset);
+        let is_due_container =
+            |asset: &&PlannedAsset<'_>| asset.recipe.info().contains_images && is_due(asset);
         let due = || planned.assets.par_iter().filter(is_due_container).map(|asset| asset.source.as_str());
         let due: HashSet<&str> = plan.pool.install(|| due().collect());
         let is_scanned =

@@ -4,14 +4,12 @@
 
 use super::folder;
 use super::ktx::{self, colorspace, texture_settings};
-use crate::artifact::FileArtifact;
 use crate::config::Settings;
-use crate::recipe::{Recipe, Suffix, suffix};
+use crate::recipe::{Compiled, Recipe, RecipeInfo, Suffix, suffix};
 use crate::texture_format::check_alpha;
 use crate::texture_role::mode_of;
 use crate::tools::Tools;
-use kiln_engine::{ActionContext, Diag, RelPath, SourceTree};
-use kiln_format::hman::Colorspace;
+use kiln_engine::{ActionContext, RelPath, SourceTree};
 use kiln_import::faces;
 use kiln_texture::Mode;
 
@@ -22,21 +20,23 @@ const VERSIONS_PER_PIPELINE: u32 = 100;
 pub(crate) struct Array(pub(crate) Mode);
 
 impl Recipe for Array {
-    fn name(&self) -> &'static str {
-        match self.0 {
+    fn info(&self) -> RecipeInfo {
+        let name = match self.0 {
             Mode::Normal => "normal-array",
             Mode::Grayscale => "grayscale-array",
             Mode::LinearColor => "linear-array",
             Mode::Color => "array",
+        };
+        RecipeInfo {
+            name,
+            sections: &["texture"],
+            version: VERSIONS_PER_PIPELINE * ktx::VERSION + 1,
+            folders: &["array"],
+            output: "arr.ktx2",
+            colorspace: Some(colorspace(self.0)),
+            reads_other_files: true,
+            ..RecipeInfo::DEFAULT
         }
-    }
-
-    fn sections(&self) -> &'static [&'static str] {
-        &["texture"]
-    }
-
-    fn version(&self) -> u32 {
-        VERSIONS_PER_PIPELINE * ktx::VERSION + 1
     }
 
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
@@ -50,28 +50,11 @@ impl Recipe for Array {
         MODES.iter().find(|recipe| recipe.0 == mode).map(|recipe| recipe as &dyn Recipe)
     }
 
-    fn output(&self, source: &RelPath) -> Option<RelPath> {
-        RelPath::new(format!("{}.arr.ktx2", suffix(source)?.stem)).ok()
-    }
-
-    fn colorspace(&self) -> Option<Colorspace> {
-        Some(colorspace(self.0))
-    }
-
-    fn reads_other_files(&self) -> bool {
-        true
-    }
-
     fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
         folder::weight(source, false, settings, sources)
     }
 
-    fn run(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        _: &Tools,
-    ) -> Result<Vec<FileArtifact>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, _: &Tools) -> Compiled {
         let layers = folder::read(cx, false, settings, faces::layers)?;
         faces::layer_size(&folder::sizes(&layers))?;
         let mut wanted =

@@ -2,9 +2,8 @@
 
 use super::folder;
 use super::ktx::{self, texture_settings};
-use crate::artifact::FileArtifact;
 use crate::config::Settings;
-use crate::recipe::{Recipe, Suffix};
+use crate::recipe::{Compiled, Recipe, RecipeInfo};
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_format::hman::Colorspace;
@@ -16,44 +15,27 @@ use kiln_texture::Mode;
 pub(crate) struct Cubemap;
 
 impl Recipe for Cubemap {
-    fn name(&self) -> &'static str {
-        "cubemap"
-    }
-
-    fn sections(&self) -> &'static [&'static str] {
-        &["texture"]
-    }
-
-    fn version(&self) -> u32 {
-        ktx::VERSION
-    }
-
-    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
-        !is_file && suffix.is(&["env"])
+    fn info(&self) -> RecipeInfo {
+        RecipeInfo {
+            name: "cubemap",
+            sections: &["texture"],
+            version: ktx::VERSION,
+            folders: &["env"],
+            colorspace: Some(Colorspace::Srgb),
+            reads_other_files: true,
+            ..RecipeInfo::DEFAULT
+        }
     }
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
         RelPath::new(format!("{source}.ktx2")).ok()
     }
 
-    fn colorspace(&self) -> Option<Colorspace> {
-        Some(Colorspace::Srgb)
-    }
-
-    fn reads_other_files(&self) -> bool {
-        true
-    }
-
     fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
         folder::weight(source, true, settings, sources)
     }
 
-    fn run(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        _: &Tools,
-    ) -> Result<Vec<FileArtifact>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, _: &Tools) -> Compiled {
         let faces = folder::read(cx, true, settings, faces::cube_faces)?;
         faces::cube_side(&folder::sizes(&faces))?;
         let images: Vec<Image> = faces.into_iter().map(|(_, image)| image).collect();

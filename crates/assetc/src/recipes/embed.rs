@@ -1,11 +1,11 @@
 //! Files that match `embed:`: copied without changes to the same path of the output and of the pack.
 
-use crate::artifact::{FileArtifact, FileMetadata};
+use crate::artifact::FileMetadata;
 use crate::cache_check;
 use crate::config::Settings;
 use crate::digests::DIGEST_FILE;
 use crate::link::MANIFEST;
-use crate::recipe::{Recipe, Suffix};
+use crate::recipe::{Compiled, Recipe, RecipeInfo};
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 
@@ -13,36 +13,20 @@ use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 pub(crate) struct Embed;
 
 impl Recipe for Embed {
-    fn name(&self) -> &'static str {
-        "embed"
-    }
-
-    fn sections(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn version(&self) -> u32 {
-        1
-    }
-
-    /// Claims no name: the configuration selects the files.
-    fn claims(&self, _: bool, _: &Suffix<'_>) -> bool {
-        false
+    /// The recipe claims no name: the configuration selects the files.
+    fn info(&self) -> RecipeInfo {
+        RecipeInfo { name: "embed", version: 1, copies: true, ..RecipeInfo::DEFAULT }
     }
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
         Some(source.clone())
     }
 
-    fn copies(&self) -> bool {
-        true
-    }
-
     fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
         sources.len(source)
     }
 
-    fn run(&self, cx: &mut ActionContext<'_>, _: &Settings, _: &Tools) -> Result<Vec<FileArtifact>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, _: &Settings, _: &Tools) -> Compiled {
         let source = cx.source();
         if [MANIFEST, DIGEST_FILE].iter().any(|name| source.as_str().eq_ignore_ascii_case(name)) {
             return Err(Diag::new(

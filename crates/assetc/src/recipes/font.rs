@@ -2,9 +2,9 @@
 //! `.ktx2`.
 
 use super::ktx;
-use crate::artifact::{FileArtifact, FileMetadata};
+use crate::artifact::FileMetadata;
 use crate::config::{self, Settings};
-use crate::recipe::{Recipe, Suffix, suffix};
+use crate::recipe::{Compiled, Recipe, RecipeInfo, suffix};
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_format::hman::Colorspace;
@@ -16,36 +16,21 @@ use kiln_texture::{Mips, Mode};
 pub(crate) struct Font;
 
 impl Recipe for Font {
-    fn name(&self) -> &'static str {
-        "font"
-    }
-
-    fn sections(&self) -> &'static [&'static str] {
-        &["font"]
-    }
-
-    fn version(&self) -> u32 {
-        ktx::VERSION
-    }
-
-    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
-        is_file && suffix.is(&["ttf", "otf"])
-    }
-
-    fn output(&self, source: &RelPath) -> Option<RelPath> {
-        beside(source, "hfont")
+    fn info(&self) -> RecipeInfo {
+        RecipeInfo {
+            name: "font",
+            sections: &["font"],
+            version: ktx::VERSION,
+            files: &["ttf", "otf"],
+            output: "hfont",
+            colorspace: Some(Colorspace::Linear),
+            lists_textures: true,
+            ..RecipeInfo::DEFAULT
+        }
     }
 
     fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
         ["hfont", "ktx2"].iter().any(|extension| beside(source, extension).as_ref() == Some(output))
-    }
-
-    fn lists_textures(&self) -> bool {
-        true
-    }
-
-    fn colorspace(&self) -> Option<Colorspace> {
-        Some(Colorspace::Linear)
     }
 
     fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
@@ -55,12 +40,7 @@ impl Recipe for Font {
         file * 2 + (file / 100).min(1000) * cell * cell * 4
     }
 
-    fn run(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        _: &Tools,
-    ) -> Result<Vec<FileArtifact>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, _: &Tools) -> Compiled {
         let source = cx.source();
         let (Some(output), Some(atlas)) = (self.output(source), beside(source, "ktx2")) else {
             return Err(ktx::nameless());

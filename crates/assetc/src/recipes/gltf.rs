@@ -3,9 +3,9 @@
 //! A glTF source is rewritten as a document, so that nodes, names, `extras` and extensions are kept; other models are
 //! imported first.
 
-use crate::artifact::{FileArtifact, FileMetadata};
+use crate::artifact::FileMetadata;
 use crate::config::{GltfCompress, GltfTextures, Index, Settings};
-use crate::recipe::{Recipe, Suffix, suffix};
+use crate::recipe::{Compiled, Recipe, RecipeInfo, suffix};
 use crate::recipes::{ktx, mesh};
 use crate::tools::Tools;
 use kiln_engine::inputs::MemoryAdmission;
@@ -23,45 +23,24 @@ const VERSION: u32 = 1;
 pub(crate) struct GltfModel;
 
 impl Recipe for GltfModel {
-    fn name(&self) -> &'static str {
-        "gltf"
-    }
-
-    fn sections(&self) -> &'static [&'static str] {
-        &["mesh", "texture"]
-    }
-
-    fn version(&self) -> u32 {
-        VERSION * 100 + ktx::VERSION
-    }
-
-    /// Claims no name: `mesh.format` selects the recipe.
-    fn claims(&self, _: bool, _: &Suffix<'_>) -> bool {
-        false
-    }
-
-    fn output(&self, source: &RelPath) -> Option<RelPath> {
-        RelPath::new(format!("{}.glb", suffix(source)?.stem)).ok()
-    }
-
-    fn reads_other_files(&self) -> bool {
-        true
-    }
-
-    fn contains_images(&self) -> bool {
-        true
+    /// The recipe claims no name: `mesh.format` selects it.
+    fn info(&self) -> RecipeInfo {
+        RecipeInfo {
+            name: "gltf",
+            sections: &["mesh", "texture"],
+            version: VERSION * 100 + ktx::VERSION,
+            output: "glb",
+            reads_other_files: true,
+            contains_images: true,
+            ..RecipeInfo::DEFAULT
+        }
     }
 
     fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
         mesh::weigh(source, sources)
     }
 
-    fn run(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        _: &Tools,
-    ) -> Result<Vec<FileArtifact>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, _: &Tools) -> Compiled {
         let source = cx.source().clone();
         let output = self
             .output(&source)

@@ -2,9 +2,8 @@
 //! `.env.ktx2` and, if requested, to a cubemap of diffuse irradiance, `.irr.ktx2`.
 
 use super::ktx::{self, HEAD, memory_settings};
-use crate::artifact::FileArtifact;
 use crate::config::{self, Settings, Supercompress};
-use crate::recipe::{Recipe, Suffix, suffix};
+use crate::recipe::{Compiled, Recipe, RecipeInfo, Suffix, suffix};
 use crate::texture_format::{check_hdr_alpha, hdr_format};
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
@@ -23,29 +22,17 @@ pub(crate) struct Environment;
 const MARKER: &str = "env";
 
 impl Recipe for HdrTexture {
-    /// The name is part of cache keys and of `--json`, and stays what it was.
-    fn name(&self) -> &'static str {
-        "light"
-    }
-
-    fn sections(&self) -> &'static [&'static str] {
-        &["texture"]
-    }
-
-    fn version(&self) -> u32 {
-        ktx::VERSION
-    }
-
-    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
-        is_file && suffix.is(HDR_EXTENSIONS)
-    }
-
-    fn output(&self, source: &RelPath) -> Option<RelPath> {
-        RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
-    }
-
-    fn colorspace(&self) -> Option<Colorspace> {
-        Some(Colorspace::Linear)
+    fn info(&self) -> RecipeInfo {
+        RecipeInfo {
+            // The name is part of cache keys and of `--json`, and stays what it was.
+            name: "light",
+            sections: &["texture"],
+            version: ktx::VERSION,
+            files: HDR_EXTENSIONS,
+            output: "ktx2",
+            colorspace: Some(Colorspace::Linear),
+            ..RecipeInfo::DEFAULT
+        }
     }
 
     fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
@@ -53,12 +40,7 @@ impl Recipe for HdrTexture {
         sources.len(source).saturating_add(header.map_or(0, memory_of))
     }
 
-    fn run(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        _: &Tools,
-    ) -> Result<Vec<FileArtifact>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, _: &Tools) -> Compiled {
         let map = read(cx, memory_of)?;
         let kiln_texture::Settings { mips, max_size, .. } = memory_settings(settings);
         let zstd = settings.texture.supercompress == Supercompress::Zstd;
@@ -73,32 +55,24 @@ impl Recipe for HdrTexture {
 }
 
 impl Recipe for Environment {
-    fn name(&self) -> &'static str {
-        "environment"
-    }
-
-    fn sections(&self) -> &'static [&'static str] {
-        &["environment", "texture"]
-    }
-
-    fn version(&self) -> u32 {
-        ktx::VERSION
+    fn info(&self) -> RecipeInfo {
+        RecipeInfo {
+            name: "environment",
+            sections: &["environment", "texture"],
+            version: ktx::VERSION,
+            files: HDR_EXTENSIONS,
+            output: "ktx2",
+            colorspace: Some(Colorspace::Linear),
+            ..RecipeInfo::DEFAULT
+        }
     }
 
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
         is_file && suffix.is(HDR_EXTENSIONS) && name_of(suffix.stem).is_some()
     }
 
-    fn output(&self, source: &RelPath) -> Option<RelPath> {
-        HdrTexture.output(source)
-    }
-
     fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
         [self.output(source), irradiance(source)].iter().flatten().any(|path| path == output)
-    }
-
-    fn colorspace(&self) -> Option<Colorspace> {
-        Some(Colorspace::Linear)
     }
 
     fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
@@ -106,12 +80,7 @@ impl Recipe for Environment {
         sources.len(source).saturating_add(header.map_or(0, |size| environment_memory(size, settings)))
     }
 
-    fn run(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        _: &Tools,
-    ) -> Result<Vec<FileArtifact>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, _: &Tools) -> Compiled {
         let source = cx.source();
         let map = read(cx, |size| environment_memory(size, settings))?;
         let (width, height) = (map.width(), map.height());

@@ -1,10 +1,9 @@
 //! `*.lut.cube`: a colour lookup table to a 3D texture, `.lut.ktx2`.
 
 use super::ktx;
-use crate::artifact::FileArtifact;
 use crate::config::{Settings, Supercompress};
 use crate::plural;
-use crate::recipe::{Recipe, Suffix, suffix};
+use crate::recipe::{Compiled, Recipe, RecipeInfo, Suffix};
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_format::hman::Colorspace;
@@ -13,16 +12,16 @@ use kiln_format::hman::Colorspace;
 pub(crate) struct Lut;
 
 impl Recipe for Lut {
-    fn name(&self) -> &'static str {
-        "lut"
-    }
-
-    fn sections(&self) -> &'static [&'static str] {
-        &["lut", "texture"]
-    }
-
-    fn version(&self) -> u32 {
-        ktx::VERSION
+    fn info(&self) -> RecipeInfo {
+        RecipeInfo {
+            name: "lut",
+            sections: &["lut", "texture"],
+            version: ktx::VERSION,
+            files: &["cube"],
+            output: "ktx2",
+            colorspace: Some(Colorspace::Linear),
+            ..RecipeInfo::DEFAULT
+        }
     }
 
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
@@ -33,25 +32,12 @@ impl Recipe for Lut {
         is_file && marked && suffix.is(&["cube"])
     }
 
-    fn output(&self, source: &RelPath) -> Option<RelPath> {
-        RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
-    }
-
-    fn colorspace(&self) -> Option<Colorspace> {
-        Some(Colorspace::Linear)
-    }
-
     fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
         // A line of text, some twenty bytes, becomes twelve bytes of floats and then a texel.
         sources.tree.stamp(source.as_str()).map_or(0, |stamp| stamp.len * 3)
     }
 
-    fn run(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        _: &Tools,
-    ) -> Result<Vec<FileArtifact>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, _: &Tools) -> Compiled {
         let source = cx.source();
         let imported = kiln_import::cube::import(&cx.inputs.read(source)?)?;
         for warning in imported.warnings {

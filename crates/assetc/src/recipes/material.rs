@@ -17,7 +17,7 @@ use super::texture::Texture;
 use crate::artifact::{FileArtifact, FileMetadata, TextureReference};
 use crate::config::ChannelMap;
 use crate::config::Settings;
-use crate::recipe::{Recipe, Suffix, suffix};
+use crate::recipe::{Compiled, Recipe, RecipeInfo, suffix};
 use crate::texture_role::mode_of as mode_of_source;
 use crate::tools::Tools;
 pub(crate) use json_schema::json_schema;
@@ -32,24 +32,19 @@ use schema::Reference;
 pub(crate) struct Material;
 
 impl Recipe for Material {
-    fn name(&self) -> &'static str {
-        "material"
-    }
-
-    fn sections(&self) -> &'static [&'static str] {
-        &["texture"]
-    }
-
-    fn version(&self) -> u32 {
-        ktx::VERSION
-    }
-
-    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
-        is_file && suffix.is(&["mat"])
-    }
-
-    fn output(&self, source: &RelPath) -> Option<RelPath> {
-        RelPath::new(format!("{}.hmat", suffix(source)?.stem)).ok()
+    fn info(&self) -> RecipeInfo {
+        RecipeInfo {
+            name: "material",
+            sections: &["texture"],
+            version: ktx::VERSION,
+            files: &["mat"],
+            output: "hmat",
+            lists_textures: true,
+            depends_on_roles: true,
+            reads_other_files: true,
+            contains_images: true,
+            ..RecipeInfo::DEFAULT
+        }
     }
 
     fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
@@ -57,14 +52,6 @@ impl Recipe for Material {
             return false;
         };
         rest == ".hmat" || rest.strip_prefix('/').is_some_and(is_texture_name)
-    }
-
-    fn lists_textures(&self) -> bool {
-        true
-    }
-
-    fn depends_on_roles(&self) -> bool {
-        true
     }
 
     fn refers_to(&self, input: &RelPath, texture: &TextureReference, settings: &Settings) -> bool {
@@ -75,14 +62,6 @@ impl Recipe for Material {
         }
         compiled_as_source(input, settings)
             .is_some_and(|(mode, path)| path == texture.path && colorspace(mode) == texture.colorspace)
-    }
-
-    fn reads_other_files(&self) -> bool {
-        true
-    }
-
-    fn contains_images(&self) -> bool {
-        true
     }
 
     fn find_images(
@@ -120,12 +99,7 @@ impl Recipe for Material {
         64 << 20
     }
 
-    fn run(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        _: &Tools,
-    ) -> Result<Vec<FileArtifact>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, _: &Tools) -> Compiled {
         let source = cx.source();
         let output = self.output(source).ok_or_else(ktx::nameless)?;
         let described = schema::parse(&cx.inputs.read(source)?)?;

@@ -16,7 +16,7 @@ mod skeleton;
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{Index, MeshFormat, Settings};
 use crate::plural;
-use crate::recipe::{Recipe, Suffix, suffix};
+use crate::recipe::{Compiled, Recipe, RecipeInfo, suffix};
 use crate::recipes::gltf::GltfModel;
 use crate::recipes::ktx;
 use crate::tools::Tools;
@@ -35,29 +35,27 @@ const VERSION: u32 = 5;
 pub(crate) struct Mesh;
 
 impl Recipe for Mesh {
-    fn name(&self) -> &'static str {
-        "mesh"
-    }
-
-    fn sections(&self) -> &'static [&'static str] {
-        &["animation", "mesh", "texture"]
-    }
-
-    fn version(&self) -> u32 {
-        // A new version of the texture pipeline rebuilds the textures of models, too.
-        VERSION * 100 + ktx::VERSION
-    }
-
-    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
-        is_file && (suffix.is(&["gltf", "glb", "obj"]) || cfg!(feature = "fbx") && suffix.is(&["fbx"]))
+    fn info(&self) -> RecipeInfo {
+        RecipeInfo {
+            name: "mesh",
+            sections: &["animation", "mesh", "texture"],
+            // A new version of the texture pipeline rebuilds the textures of models, too.
+            version: VERSION * 100 + ktx::VERSION,
+            files: if cfg!(feature = "fbx") {
+                &["gltf", "glb", "obj", "fbx"]
+            } else {
+                &["gltf", "glb", "obj"]
+            },
+            output: "hmesh",
+            lists_textures: true,
+            reads_other_files: true,
+            contains_images: true,
+            ..RecipeInfo::DEFAULT
+        }
     }
 
     fn with_settings(&self, _: &RelPath, settings: &Settings) -> Option<&'static dyn Recipe> {
         (settings.mesh.format == MeshFormat::Gltf).then_some(&GltfModel)
-    }
-
-    fn output(&self, source: &RelPath) -> Option<RelPath> {
-        RelPath::new(format!("{}.hmesh", suffix(source)?.stem)).ok()
     }
 
     fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
@@ -65,18 +63,6 @@ impl Recipe for Mesh {
             return false;
         };
         matches!(rest, ".hmesh" | ".hmat" | ".hanim") || rest.strip_prefix('/').is_some_and(is_texture_name)
-    }
-
-    fn lists_textures(&self) -> bool {
-        true
-    }
-
-    fn reads_other_files(&self) -> bool {
-        true
-    }
-
-    fn contains_images(&self) -> bool {
-        true
     }
 
     fn find_images(
@@ -92,12 +78,7 @@ impl Recipe for Mesh {
         weigh(source, sources)
     }
 
-    fn run(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        _: &Tools,
-    ) -> Result<Vec<FileArtifact>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, _: &Tools) -> Compiled {
         let source = cx.source();
         let output = self
             .output(source)

@@ -2,9 +2,8 @@
 
 use super::ktx::{self, weigh};
 use super::packing::{Packing, description, image_paths, mode_of, read_images};
-use crate::artifact::FileArtifact;
 use crate::config::Settings;
-use crate::recipe::{Recipe, Suffix, suffix};
+use crate::recipe::{Compiled, Recipe, RecipeInfo};
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Diag, RelPath, SourceFiles, SourceTree};
 
@@ -12,32 +11,17 @@ use kiln_engine::{ActionContext, Diag, RelPath, SourceFiles, SourceTree};
 pub(crate) struct PackedTexture;
 
 impl Recipe for PackedTexture {
-    fn name(&self) -> &'static str {
-        "packed-texture"
-    }
-
-    fn sections(&self) -> &'static [&'static str] {
-        &["texture"]
-    }
-
-    fn version(&self) -> u32 {
-        ktx::VERSION
-    }
-
-    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
-        is_file && suffix.is(&["tex"])
-    }
-
-    fn output(&self, source: &RelPath) -> Option<RelPath> {
-        RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
-    }
-
-    fn reads_other_files(&self) -> bool {
-        true
-    }
-
-    fn contains_images(&self) -> bool {
-        true
+    fn info(&self) -> RecipeInfo {
+        RecipeInfo {
+            name: "packed-texture",
+            sections: &["texture"],
+            version: ktx::VERSION,
+            files: &["tex"],
+            output: "ktx2",
+            reads_other_files: true,
+            contains_images: true,
+            ..RecipeInfo::DEFAULT
+        }
     }
 
     fn find_images(
@@ -60,12 +44,7 @@ impl Recipe for PackedTexture {
         weigh(&paths.iter().collect::<Vec<_>>(), false, settings, sources)
     }
 
-    fn run(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        _: &Tools,
-    ) -> Result<Vec<FileArtifact>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, _: &Tools) -> Compiled {
         let source = cx.source();
         let description = description::parse(&cx.inputs.read(source)?)?;
         let output = self.output(source).ok_or_else(ktx::nameless)?;

@@ -4,10 +4,10 @@
 //! reencode` the base level is decoded and compiled like an image.
 
 use super::ktx::{self, memory_settings, weigh};
-use crate::artifact::{FileArtifact, FileMetadata};
+use crate::artifact::FileMetadata;
 use crate::config::{Precompressed as Handling, Settings};
 use crate::content;
-use crate::recipe::{Recipe, Suffix, suffix};
+use crate::recipe::{Compiled, Recipe, RecipeInfo, suffix};
 use crate::texture_role::mode_of;
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
@@ -16,35 +16,20 @@ use kiln_format::ktx2::{self, Ktx2, Payload};
 use kiln_import::dds::{Dds, DdsFormat};
 use kiln_texture::{Extent, Mode};
 
-/// The extensions of the recipe.
-const EXTENSIONS: &[&str] = &["ktx2", "dds"];
-
 /// The recipe for a texture that is in the format of the GPU already.
 pub(crate) struct Precompressed;
 
 impl Recipe for Precompressed {
-    fn name(&self) -> &'static str {
-        "precompressed"
-    }
-
-    fn sections(&self) -> &'static [&'static str] {
-        &["texture"]
-    }
-
-    fn version(&self) -> u32 {
-        ktx::VERSION
-    }
-
-    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
-        is_file && suffix.is(EXTENSIONS)
-    }
-
-    fn output(&self, source: &RelPath) -> Option<RelPath> {
-        RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
-    }
-
-    fn is_image(&self) -> bool {
-        true
+    fn info(&self) -> RecipeInfo {
+        RecipeInfo {
+            name: "precompressed",
+            sections: &["texture"],
+            version: ktx::VERSION,
+            files: &["ktx2", "dds"],
+            output: "ktx2",
+            is_image: true,
+            ..RecipeInfo::DEFAULT
+        }
     }
 
     fn yields_to_others(&self, _: &RelPath) -> bool {
@@ -58,12 +43,7 @@ impl Recipe for Precompressed {
         }
     }
 
-    fn run(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        _: &Tools,
-    ) -> Result<Vec<FileArtifact>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, _: &Tools) -> Compiled {
         let source = cx.source();
         let bytes = cx.inputs.read(source)?;
         let output = self.output(source).ok_or_else(ktx::nameless)?;

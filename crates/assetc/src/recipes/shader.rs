@@ -10,9 +10,9 @@ mod jobs;
 
 use self::includes::ProjectIncludes;
 use self::jobs::{Job, jobs};
-use crate::artifact::{FileArtifact, FileMetadata};
+use crate::artifact::FileMetadata;
 use crate::config::{Optimize, Settings, Variant, Variants, is_variant_name};
-use crate::recipe::{Recipe, Suffix};
+use crate::recipe::{Compiled, Recipe, RecipeInfo};
 use crate::tools::{Tool, Tools};
 use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree, Tree};
 use kiln_format::spv::Reflection;
@@ -26,20 +26,15 @@ const HEAD: usize = 4 << 10;
 pub(crate) struct Shader;
 
 impl Recipe for Shader {
-    fn name(&self) -> &'static str {
-        "shader"
-    }
-
-    fn sections(&self) -> &'static [&'static str] {
-        &["shader"]
-    }
-
-    fn version(&self) -> u32 {
-        2
-    }
-
-    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
-        !is_file && suffix.is(&["shader"])
+    fn info(&self) -> RecipeInfo {
+        RecipeInfo {
+            name: "shader",
+            sections: &["shader"],
+            version: 2,
+            folders: &["shader"],
+            reads_other_files: true,
+            ..RecipeInfo::DEFAULT
+        }
     }
 
     /// Returns the folder of the modules.
@@ -59,10 +54,6 @@ impl Recipe for Shader {
             |name: &str| !name.is_empty() && name.chars().all(|c| c == '_' || c.is_alphanumeric());
         let (entry, stage) = name.rsplit_once('.').unwrap_or(("main", name));
         is_identifier(entry) && Stage::all().any(|known| known.name() == stage)
-    }
-
-    fn reads_other_files(&self) -> bool {
-        true
     }
 
     fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
@@ -102,12 +93,7 @@ impl Recipe for Shader {
         used
     }
 
-    fn run(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        tools: &Tools,
-    ) -> Result<Vec<FileArtifact>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, tools: &Tools) -> Compiled {
         let jobs = jobs(cx, settings, tools)?;
         let variants = settings.shader.variants.as_ref().map(Variants::combinations);
         let mut artifacts = vec![];

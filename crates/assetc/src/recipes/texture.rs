@@ -2,13 +2,11 @@
 //! markers for the other image formats.
 
 use super::ktx::{self, colorspace, mode_name, weigh};
-use crate::artifact::FileArtifact;
 use crate::config::{Settings, TextureKind};
-use crate::recipe::{Recipe, Suffix, suffix};
+use crate::recipe::{Compiled, Recipe, RecipeInfo, Suffix, suffix};
 use crate::texture_role::{check_name, mode_of};
 use crate::tools::Tools;
-use kiln_engine::{ActionContext, Diag, RelPath, SourceTree};
-use kiln_format::hman::Colorspace;
+use kiln_engine::{ActionContext, RelPath, SourceTree};
 use kiln_import::image::{AUTHORING_EXTENSIONS, IMAGE_EXTENSIONS};
 use kiln_texture::Mode;
 
@@ -16,16 +14,17 @@ use kiln_texture::Mode;
 pub(crate) struct Texture(pub(crate) Mode);
 
 impl Recipe for Texture {
-    fn name(&self) -> &'static str {
-        mode_name(self.0)
-    }
-
-    fn sections(&self) -> &'static [&'static str] {
-        &["texture"]
-    }
-
-    fn version(&self) -> u32 {
-        ktx::VERSION
+    fn info(&self) -> RecipeInfo {
+        RecipeInfo {
+            name: mode_name(self.0),
+            sections: &["texture"],
+            version: ktx::VERSION,
+            files: IMAGE_EXTENSIONS,
+            output: "ktx2",
+            is_image: true,
+            colorspace: Some(colorspace(self.0)),
+            ..RecipeInfo::DEFAULT
+        }
     }
 
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
@@ -43,32 +42,15 @@ impl Recipe for Texture {
         MODES.iter().find(|recipe| recipe.0 == mode).map(|recipe| recipe as &dyn Recipe)
     }
 
-    fn output(&self, source: &RelPath) -> Option<RelPath> {
-        RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
-    }
-
-    fn is_image(&self) -> bool {
-        true
-    }
-
     fn yields_to_others(&self, source: &RelPath) -> bool {
         suffix(source).is_some_and(|suffix| suffix.is(AUTHORING_EXTENSIONS))
-    }
-
-    fn colorspace(&self) -> Option<Colorspace> {
-        Some(colorspace(self.0))
     }
 
     fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
         weigh(&[source], false, settings, sources)
     }
 
-    fn run(
-        &self,
-        cx: &mut ActionContext<'_>,
-        settings: &Settings,
-        _: &Tools,
-    ) -> Result<Vec<FileArtifact>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, _: &Tools) -> Compiled {
         let source = cx.source();
         let bytes = cx.inputs.read(source)?;
         let output = self.output(source).ok_or_else(ktx::nameless)?;

@@ -41,7 +41,7 @@ pub(super) fn errors(
     let mut assets = plan(&tree, resolver, tools, Versions::Unasked).assets;
     let reported: HashSet<&RelPath> = reported.iter().map(|asset| &asset.source).collect();
     assets.retain(|asset| reported.contains(&asset.source));
-    assets.retain(|asset| asset.recipe.sections().contains(&"texture") && !asset.recipe.copies());
+    assets.retain(|asset| asset.recipe.info().sections.contains(&"texture") && !asset.recipe.info().copies);
     for asset in &mut assets {
         without_compression(Arc::make_mut(&mut asset.resolved.settings));
     }
