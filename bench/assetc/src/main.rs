@@ -1,13 +1,15 @@
 //! Benchmarks of `assetc`. `warm`: when there is nothing to do, beside the least that any tool could do, a bare parallel
 //! walk that stats every file of the source and the output tree. `cold`: when there is everything to do, beside copying
 //! the tree, decoding its images, and basisu. `store`: when it was done before, in another checkout or on another
-//! machine. `shapes`: on meshes of high valence beside a grid, with `pak` too.
+//! machine. `tiny`: when there is everything to do for many tiny files, beside writing files of the same sizes and one
+//! flush. `shapes`: on meshes of high valence beside a grid, with `pak` too.
 //!
 //! ```text
 //! cargo build --release -p assetc
 //! cargo run --release --manifest-path bench/assetc/Cargo.toml -- warm <runs> <assets>...
 //! cargo run --release --manifest-path bench/assetc/Cargo.toml -- cold <runs> <name>=<source tree>...
 //! cargo run --release --manifest-path bench/assetc/Cargo.toml -- store <runs> <name>=<source tree>...
+//! cargo run --release --manifest-path bench/assetc/Cargo.toml -- tiny <runs> <assets>...
 //! cargo run --release --manifest-path bench/assetc/Cargo.toml -- shapes <runs> <triangles>...
 //! ```
 //!
@@ -16,6 +18,7 @@
 //! directory of the repository, `KILN_BASISU` the one that lets basisu at a tree (`bench/uastc`).
 
 mod cold;
+mod flush;
 #[path = "../../process.rs"]
 mod process;
 mod project;
@@ -25,6 +28,7 @@ mod server;
 mod shapes;
 mod stages;
 mod store;
+mod tiny;
 mod walk;
 mod warm;
 
@@ -39,6 +43,7 @@ fn main() {
             println!("{}", roots.iter().map(|root| walk::walk(Path::new(root))).sum::<u64>())
         }
         ["copy", from, to] => walk::copy(Path::new(from), Path::new(to)),
+        ["flush", like, to] => flush::write(Path::new(like), Path::new(to)),
         ["serve"] => store::serve(),
         ["decode", tree] => println!("{}", stages::decode(Path::new(tree))),
         ["warm", runs, counts @ ..] => {
@@ -46,11 +51,14 @@ fn main() {
         }
         ["cold", runs, trees @ ..] => cold::cold(number(runs), &project::trees(trees)),
         ["store", runs, trees @ ..] => store::store(number(runs), &project::trees(trees)),
+        ["tiny", runs, counts @ ..] => {
+            tiny::tiny(number(runs), &counts.iter().map(|count| number(count)).collect::<Vec<_>>())
+        }
         ["shapes", runs, counts @ ..] => {
             shapes::shapes(number(runs), &counts.iter().map(|count| number(count)).collect::<Vec<_>>())
         }
         _ => eprintln!(
-            "usage: bench-assetc warm <runs> <assets>... | cold|store <runs> <name>=<source tree>... | shapes <runs> <triangles>..."
+            "usage: bench-assetc warm|tiny <runs> <assets>... | cold|store <runs> <name>=<source tree>... | shapes <runs> <triangles>..."
         ),
     }
 }
