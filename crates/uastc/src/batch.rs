@@ -15,6 +15,8 @@ pub(crate) const GROUP: usize = 128;
 pub(crate) trait Searched {
     /// Returns the RGBA words of the block in raster order.
     fn texels(&self) -> &[u32; 16];
+    /// Returns true for a block that belongs in a batch with others that differ little.
+    fn is_smooth(&self) -> bool;
 }
 
 /// A search stage, which runs on eight blocks at once.
@@ -34,17 +36,20 @@ pub(crate) fn run<L: Lanes, T: Stage>(
     effort: &T::Effort,
     pass: impl Fn(&T::Block) -> bool,
 ) {
-    let mut ids = [0; GROUP];
-    let mut count = 0;
+    // Smooth blocks from one end, all others from the other: batches are of one kind, except where they meet.
+    let (mut ids, mut others) = ([0; GROUP], [0; GROUP]);
+    let (mut count, mut rest) = (0, 0);
     for (id, block) in blocks.iter().enumerate().take(GROUP) {
-        ids[count] = id as u16;
-        count += usize::from(pass(block));
-        if count == GROUP {
-            break;
+        if pass(block) {
+            let (list, count) =
+                if block.is_smooth() { (&mut ids, &mut count) } else { (&mut others, &mut rest) };
+            list[*count] = id as u16;
+            *count += 1;
         }
     }
-    if count > 0 {
-        L::enter(Batches { stage, blocks, ids: &ids[..count], effort, lanes: PhantomData::<L> });
+    ids[count..count + rest].copy_from_slice(&others[..rest]);
+    if count + rest > 0 {
+        L::enter(Batches { stage, blocks, ids: &ids[..count + rest], effort, lanes: PhantomData::<L> });
     }
 }
 

@@ -39,6 +39,18 @@ impl Class {
     }
 }
 
+/// Returns true if no channel spans more than six levels. Such blocks get additional attempts, and batches of them
+/// alone: a single one makes the others of its batch wait.
+pub(crate) fn is_smooth(texels: &[u32; 16]) -> bool {
+    let (mut low, mut high) = ([u8::MAX; 4], [0; 4]);
+    for texel in texels {
+        for (c, value) in texel.to_le_bytes().into_iter().enumerate() {
+            (low[c], high[c]) = (low[c].min(value), high[c].max(value));
+        }
+    }
+    (0..4).all(|c| high[c].saturating_sub(low[c]) <= 6)
+}
+
 /// A partition pattern and the fit of principal axes through its subsets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
@@ -62,6 +74,8 @@ pub(crate) struct Block {
     pub(crate) texels: [u32; 16],
     /// The class of the texels.
     pub(crate) class: Class,
+    /// True if the texels differ little: see [`is_smooth`].
+    pub(crate) smooth: bool,
     /// The cost of the best candidate: its error plus its weighted error after transcoding to BC7.
     pub(crate) cost: f32,
     /// The squared error of the best candidate, over all four channels.
@@ -81,6 +95,7 @@ impl Block {
     pub(crate) const EMPTY: Self = Self {
         texels: [0; 16],
         class: Class::Solid,
+        smooth: false,
         cost: 1e30,
         error: 1e30,
         fields: Fields {
@@ -96,9 +111,15 @@ impl Block {
         choices: [[Choice::NONE; RANKS]; 3],
     };
 
-    /// Returns a block of these texels, classified.
-    pub(crate) fn new(texels: [u32; 16]) -> Self {
-        Self { texels, class: Class::of(&texels), ..Self::EMPTY }
+    /// Resets the block to other texels. What a stage reads is written by a stage before it.
+    #[inline]
+    pub(crate) fn restart(&mut self, texels: [u32; 16]) {
+        self.texels = texels;
+        self.class = Class::of(&texels);
+        self.smooth = is_smooth(&texels);
+        self.cost = 1e30;
+        self.error = 1e30;
+        self.fields.hints = Hints::NEUTRAL;
     }
 }
 
@@ -107,10 +128,15 @@ impl Searched for Block {
     fn texels(&self) -> &[u32; 16] {
         &self.texels
     }
+
+    #[inline(always)]
+    fn is_smooth(&self) -> bool {
+        self.smooth
+    }
 }
 
 /// The factor by which an error counts as much larger, in addition to [`MARGIN`].
-const FACTOR: f32 = 1.69;
+const FACTOR: f32 = 4.0;
 /// The difference by which an error counts as much larger: sixteen texels that are off by one in one channel.
 const MARGIN: f32 = 16.0;
 

@@ -3,11 +3,21 @@
 use crate::Quality;
 use crate::subset_fit::{NO_STRETCH, Stretch, Tries};
 
+/// The balance between UASTC itself and the formats that it is transcoded to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Balance {
+    /// The weight of the error after transcoding to BC7, relative to the error itself.
+    pub(crate) bc7: f32,
+    /// By how much texels between the endpoints aim higher, of half a level: 1 is right where interpolation rounds down
+    /// (UASTC), 0 where it rounds to the nearest (BC7, ASTC on a GPU).
+    pub(crate) floor: f32,
+}
+
 /// The parameters of the search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// The weight of the error after transcoding to BC7, relative to the error itself.
-    pub(crate) bc7: f32,
+    /// The balance for colours and for grey.
+    pub(crate) balance: [Balance; 2],
     /// Least-squares iterations for each attempt.
     rounds: usize,
     /// The attempts for up to 4, for 8, and for more weight levels.
@@ -24,6 +34,13 @@ pub(crate) struct Effort {
     pub(crate) split_above: f32,
     /// The number of patterns that are fitted with two subsets, two merged from three, and three.
     pub(crate) patterns: [usize; 3],
+    /// The number of patterns that are fitted to blocks with alpha.
+    pub(crate) alpha_patterns: usize,
+    /// Partitions of blocks with alpha are ranked if the best cost is above this.
+    pub(crate) alpha_split_above: f32,
+    /// The slack of partitions and of dual-plane modes for blocks with alpha. Alpha clusters at its ends: estimates, which
+    /// assume a uniform distribution, are too high.
+    pub(crate) alpha_slack: [f32; 2],
     /// Tries the modes with the fewest and the most weight levels.
     pub(crate) rare_modes: bool,
     /// Also considers 4-bit base colours for ETC1 hints.
@@ -40,69 +57,74 @@ impl Effort {
         }
     }
 
-    /// Returns the attempts for this many weight levels, and the weight of the error after transcoding to BC7.
+    /// Returns the attempts for this many weight levels, and the balance. `G` is 3 for grey.
     #[inline(always)]
-    pub(crate) const fn tries(&self, levels: usize) -> (Tries, f32) {
+    pub(crate) const fn tries<const G: usize>(&self, levels: usize) -> (Tries, Balance) {
         let k = match levels {
             0..=4 => 0,
             8 => 1,
             _ => 2,
         };
         let (stretch, smooth) = (self.stretch[k], self.smooth[k]);
-        (Tries { stretch, smooth, smooth_below: self.smooth_below, rounds: self.rounds }, self.bc7)
+        (Tries { stretch, smooth, smooth_below: self.smooth_below, rounds: self.rounds }, self.balance[G / 3])
     }
 }
 
 static FAST: Effort = Effort {
-    bc7: 0.5,
+    balance: [Balance { bc7: 0.5, floor: 0.6 }, Balance { bc7: 1.0, floor: 0.55 }],
     rounds: 1,
     stretch: [NO_STRETCH; 3],
     smooth: [&[]; 3],
     smooth_below: 0.0,
     slack: 2.0,
-    plane_slack: 1.5,
+    plane_slack: 2.0,
     split_above: f32::INFINITY,
     patterns: [0; 3],
+    alpha_patterns: 0,
+    alpha_split_above: f32::INFINITY,
+    alpha_slack: [1.0, 1.5],
     rare_modes: false,
     coarse_etc1: false,
 };
 
 static DEFAULT: Effort = Effort {
-    bc7: 0.43,
+    balance: [Balance { bc7: 0.4, floor: 0.6 }, Balance { bc7: 1.5, floor: 0.55 }],
     rounds: 1,
     stretch: [NO_STRETCH, NO_STRETCH, &[(0.0, 0.0), (0.06, 0.06), (0.15, 0.15)]],
-    smooth: [
-        &[(0.0, 0.5), (0.5, 0.0), (1.0, 1.0)],
-        &[(0.2, 0.2), (0.6, 0.6)],
-        &[(0.3, 0.3), (0.6, 0.6), (1.0, 1.0)],
-    ],
+    smooth: [&[(1.0, 1.0), (0.0, 0.5)], &[(0.4, 0.4)], &[(0.4, 0.4), (1.0, 1.0)]],
     smooth_below: 100.0,
-    slack: 1.0,
+    slack: 0.8,
     plane_slack: 1.0,
-    split_above: 100.0,
+    split_above: 70.0,
     patterns: [1; 3],
+    alpha_patterns: 2,
+    alpha_split_above: 40.0,
+    alpha_slack: [0.3, 0.4],
     rare_modes: true,
     coarse_etc1: true,
 };
 
 static HIGH: Effort = Effort {
-    bc7: 0.21,
+    balance: [Balance { bc7: 0.15, floor: 0.6 }, Balance { bc7: 0.45, floor: 0.55 }],
     rounds: 2,
     stretch: [
-        &[(0.0, 0.0), (-0.06, -0.06), (0.06, 0.06), (-0.12, -0.12)],
-        &[(0.0, 0.0), (0.05, 0.05), (0.1, 0.1), (-0.06, -0.06)],
-        &[(0.0, 0.0), (0.03, 0.03), (0.07, 0.07), (0.15, 0.15), (0.3, 0.3)],
+        &[(0.0, 0.0), (-0.08, -0.08), (0.06, 0.06)],
+        &[(0.0, 0.0), (0.08, 0.08)],
+        &[(0.0, 0.0), (0.07, 0.07), (0.15, 0.15)],
     ],
     smooth: [
         &[(0.0, 0.5), (0.5, 0.0), (1.0, 1.0), (0.0, 2.0)],
         &[(0.2, 0.2), (0.6, 0.6), (1.0, 1.0)],
-        &[(0.6, 0.6), (1.0, 1.0), (1.6, 1.6)],
+        &[(0.3, 0.3), (0.6, 0.6), (1.0, 1.0), (1.6, 1.6)],
     ],
     smooth_below: 200.0,
-    slack: 0.35,
+    slack: 0.25,
     plane_slack: 0.7,
-    split_above: 60.0,
-    patterns: [2, 1, 1],
+    split_above: 50.0,
+    patterns: [4, 2, 1],
+    alpha_patterns: 4,
+    alpha_split_above: 20.0,
+    alpha_slack: [0.2, 0.3],
     rare_modes: true,
     coarse_etc1: true,
 };

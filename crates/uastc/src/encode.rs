@@ -18,7 +18,8 @@ use std::ops::Range;
 /// needs more than one block.
 #[must_use]
 pub fn encode_block(texels: &[[u8; 4]; 16], options: &Options) -> [u8; BLOCK_BYTES] {
-    let mut blocks = [Block::new(texels.map(u32::from_le_bytes))];
+    let mut blocks = [Block::EMPTY];
+    blocks[0].restart(texels.map(u32::from_le_bytes));
     let mut out = [0; BLOCK_BYTES];
     encode(Path::best(), &mut blocks, options, &mut out);
     out
@@ -54,7 +55,8 @@ pub fn encode_rows_on(
         let mut at = [(0, 0); GROUP];
         let mut count = 0;
         for (x, y) in places.by_ref().take(GROUP) {
-            (blocks[count], at[count]) = (Block::new(view.block(x, y)), (x, y));
+            blocks[count].restart(view.block(x, y));
+            at[count] = (x, y);
             count += 1;
         }
         encode(path, &mut blocks[..count], options, bytes.as_flattened_mut());
@@ -93,11 +95,11 @@ pub fn encode_with_errors(
     options: &Options,
     mut each: impl FnMut(usize, [u8; BLOCK_BYTES], u32),
 ) {
+    let mut blocks = [Block::EMPTY; GROUP];
     for (group, texels) in texels.chunks(GROUP).enumerate() {
-        let mut blocks = [Block::EMPTY; GROUP];
         let mut bytes = [[0; BLOCK_BYTES]; GROUP];
         for (block, texels) in blocks.iter_mut().zip(texels) {
-            *block = Block::new(texels.map(u32::from_le_bytes));
+            block.restart(texels.map(u32::from_le_bytes));
         }
         let blocks = &mut blocks[..texels.len()];
         encode(Path::best(), blocks, options, bytes.as_flattened_mut());

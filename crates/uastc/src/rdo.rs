@@ -53,6 +53,8 @@ const MATCH: f32 = 20.0;
 const CONTINUED_MATCH: f32 = 2.0;
 /// Squared error per bit at λ = 1.
 const SCALE: f32 = 1.6;
+/// The weight of alpha in errors. A level of alpha is seen against every background, and one of three colours is not.
+pub(crate) const ALPHA: u32 = 6;
 
 /// Returns the number of block rows in a band.
 pub(crate) const fn band_rows(blocks_wide: u32) -> u32 {
@@ -189,12 +191,14 @@ fn is_opaque(texels: &[[u8; 4]; 16]) -> bool {
 }
 
 fn distance(a: &[[u8; 4]; 16], b: &[[u8; 4]; 16]) -> u32 {
-    let mut sum = 0;
-    for (a, b) in a.as_flattened().iter().zip(b.as_flattened()) {
-        let d = i32::from(*a) - i32::from(*b);
-        sum += (d * d) as u32;
+    let mut sums = [0; 4];
+    for (a, b) in a.iter().zip(b) {
+        for c in 0..4 {
+            let d = i32::from(a[c]) - i32::from(b[c]);
+            sums[c] += (d * d) as u32;
+        }
     }
-    sum
+    sums[0] + sums[1] + sums[2] + sums[3] * ALPHA
 }
 
 /// Returns the number of whole bytes at the end of a block that hold weights only.
@@ -224,8 +228,9 @@ fn weight_errors(source: &[[u8; 4]; 16], mode: &Mode, fields: &Fields) -> Weight
             for (index, error) in row.iter_mut().enumerate().take(1 << mode.weight_bits) {
                 let weight = weight_64ths(mode.weight_bits, index as u8);
                 let value = interpolate(fields.endpoints[at], fields.endpoints[at + 1], weight);
-                for &channel in &texel[channels.clone()] {
-                    *error += u32::from(channel.abs_diff(value)).pow(2);
+                for channel in channels.clone() {
+                    let weight = if channel == 3 { ALPHA } else { 1 };
+                    *error += u32::from(texel[channel].abs_diff(value)).pow(2) * weight;
                 }
             }
         }

@@ -107,17 +107,21 @@ impl Group<'_> {
         }
         self.stage::<L, _>(class, &ChoosePlanes::<4>, dual_plane_may_win);
         for second_channel in [3, 1, 0, 2] {
-            let choice =
-                |mode| move |b: &Block| mode_may_win(b, mode, &b.planes[second_channel], effort.plane_slack);
+            let choice = |mode| {
+                move |b: &Block| mode_may_win(b, mode, &b.planes[second_channel], effort.alpha_slack[1])
+            };
             self.stage::<L, _>(class, &DualPlane::<11, 4, 3, 4> { second_channel }, choice(11));
             self.stage::<L, _>(class, &DualPlane::<13, 4, 3, 2> { second_channel }, choice(13));
         }
         self.stage::<L, _>(class, &ChoosePattern::<4, 1> { lists: &LISTS[..1] }, |b| {
-            partitions_may_win(b, effort)
+            b.cost > effort.alpha_split_above
         });
-        for rank in 0..effort.patterns[TWO] {
+        for rank in 0..effort.alpha_patterns {
             let stage = Subsets::<9, 4, 4, 2, 1> { list: TWO, rank };
-            self.stage::<L, _>(class, &stage, |b| pattern_may_win(b, 9, &b.choices[TWO][rank], effort));
+            self.stage::<L, _>(class, &stage, |b| {
+                b.cost > effort.alpha_split_above
+                    && mode_may_win(b, 9, &b.choices[TWO][rank], effort.alpha_slack[0])
+            });
         }
     }
 
@@ -147,11 +151,14 @@ impl Group<'_> {
         self.stage::<L, _>(class, &SingleSubset::<15, 2, 16, 3> { is_first: true }, |_| true);
         self.stage::<L, _>(class, &GreyAlphaDualPlane, dual_plane_may_win);
         self.stage::<L, _>(class, &ChoosePattern::<2, 3> { lists: &LISTS[..1] }, |b| {
-            partitions_may_win(b, effort)
+            b.cost > effort.alpha_split_above
         });
-        for rank in 0..effort.patterns[TWO] {
+        for rank in 0..effort.alpha_patterns {
             let stage = Subsets::<16, 2, 4, 2, 3> { list: TWO, rank };
-            self.stage::<L, _>(class, &stage, |b| pattern_may_win(b, 16, &b.choices[TWO][rank], effort));
+            self.stage::<L, _>(class, &stage, |b| {
+                b.cost > effort.alpha_split_above
+                    && mode_may_win(b, 16, &b.choices[TWO][rank], effort.alpha_slack[0] * 0.25)
+            });
         }
     }
 }
@@ -232,12 +239,14 @@ mod tests {
         for round in 0..200 {
             let mut blocks = [Block::EMPTY; GROUP];
             for (i, b) in blocks.iter_mut().enumerate() {
-                *b = Block::new(block(i as u32 % KINDS, &mut random).map(u32::from_le_bytes));
+                b.restart(block(i as u32 % KINDS, &mut random).map(u32::from_le_bytes));
             }
             let quality = [Quality::Fast, Quality::Default, Quality::High][round % 3];
             Path::best().run(Searched(&mut blocks, quality));
-            let weight = Effort::of(quality).bc7;
+            let balance = &Effort::of(quality).balance;
             for found in blocks.iter().filter(|b| b.class != Class::Solid) {
+                let grey = matches!(found.class, Class::Grey | Class::GreyAlpha);
+                let weight = balance[usize::from(grey)].bc7;
                 let bytes = pack(&found.fields);
                 let decoded = decode_block(&bytes).expect("a legal block");
                 assert_eq!(distance(&found.texels, &decoded, 4) as f32, found.error, "{:?}", found.fields);

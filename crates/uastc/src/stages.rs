@@ -81,8 +81,14 @@ impl<const MODE: usize, const C: usize, const N: usize, const G: usize> Stage
                 }
             }
         }
-        let fitted =
-            fit::<L, C, N, 1, G>(&px, &[], &projection, MODES[MODE].range, Target::of(MODE), effort.tries(N));
+        let fitted = fit::<L, C, N, 1, G>(
+            &px,
+            &[],
+            &projection,
+            MODES[MODE].range,
+            Target::of(MODE),
+            effort.tries::<G>(N),
+        );
         offer(MODE, blocks, batch, &fitted, [0; WIDTH]);
     }
 }

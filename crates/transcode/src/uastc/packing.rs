@@ -85,14 +85,33 @@ pub fn pack(fields: &Fields) -> [u8; 16] {
     bits.put(fields.pattern.into(), mode.pattern_bits());
     bits.put(if mode.selector_bits() > 0 { fields.channel.into() } else { 0 }, mode.selector_bits());
     put_endpoints(&mut bits, mode, &endpoints);
-    let anchors = &partition.anchors[..mode.subsets];
-    for (i, &weight) in weights[..16 * mode.planes].iter().enumerate() {
-        let texel = (i / mode.planes) as u8;
-        let saved = u32::from(anchors.contains(&texel));
-        bits.put(weight.into(), mode.weight_bits - saved);
-    }
+    put_weights(&mut bits, mode, &partition.anchors[..mode.subsets], &weights);
     debug_assert!(bits.used <= 128);
     bits.value.to_le_bytes()
+}
+
+/// Puts all weights at full width, then takes out the top bits of the anchors, which are zero.
+fn put_weights(bits: &mut Bits, mode: &Mode, anchors: &[u8], weights: &[u8; 32]) {
+    let width = mode.weight_bits;
+    let mut all = 0u128;
+    for (i, eight) in weights[..16 * mode.planes].chunks_exact(8).enumerate() {
+        let word = eight.iter().rev().fold(0u64, |word, &weight| word << width | u64::from(weight));
+        all |= u128::from(word) << (8 * width * i as u32);
+    }
+    let mut count = 16 * mode.planes as u32 * width;
+    let mut take_out = |weight: u32| {
+        let below = (1u128 << (weight * width + width - 1)) - 1;
+        all = all & below | all >> 1 & !below;
+        count -= 1;
+    };
+    // From the last to the first, so that the places of the others stay.
+    for texel in (0..16u8).rev().filter(|texel| anchors.contains(texel)) {
+        for plane in (0..mode.planes).rev() {
+            take_out(u32::from(texel) * mode.planes as u32 + plane as u32);
+        }
+    }
+    bits.value |= all << bits.used;
+    bits.used += count;
 }
 
 /// Makes the top bit of each subset's anchor weight zero, by swapping low and high endpoints where needed.

@@ -2,7 +2,7 @@
 
 use super::modes::Fields;
 use crate::batch::{Batch, Searched};
-use crate::block::Class;
+use crate::block::{Class, is_smooth};
 use crate::lanes::{Lanes, WIDTH};
 use crate::ranking::RANKS;
 use crate::subset_fit::EndpointPair;
@@ -23,6 +23,8 @@ pub(crate) struct Block {
     pub(crate) texels: [u32; 16],
     /// The class of the texels.
     pub(crate) class: Class,
+    /// True if the texels differ little: see [`is_smooth`].
+    pub(crate) smooth: bool,
     /// The squared error of the best candidate, over all four channels.
     pub(crate) error: f32,
     /// The fields of the best candidate.
@@ -38,6 +40,7 @@ impl Block {
     pub(crate) const EMPTY: Self = Self {
         texels: [0; 16],
         class: Class::Solid,
+        smooth: false,
         error: 1e30,
         fields: Fields::NONE,
         planes: [1e30; 4],
@@ -49,6 +52,7 @@ impl Block {
     pub(crate) fn restart(&mut self, texels: [u32; 16]) {
         self.texels = texels;
         self.class = Class::of(&texels);
+        self.smooth = is_smooth(&texels);
         self.error = 1e30;
     }
 }
@@ -57,6 +61,11 @@ impl Searched for Block {
     #[inline(always)]
     fn texels(&self) -> &[u32; 16] {
         &self.texels
+    }
+
+    #[inline(always)]
+    fn is_smooth(&self) -> bool {
+        self.smooth
     }
 }
 

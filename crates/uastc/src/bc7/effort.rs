@@ -12,6 +12,9 @@ pub(crate) struct Effort {
     stretch: [Stretch; 3],
     /// Additional attempts for smooth blocks.
     smooth: [Stretch; 3],
+    /// The attempts for mode 6 if alpha has to stay 255, and the additional ones for smooth blocks: one choice of P-bits
+    /// instead of four takes a quarter of the time, and other endpoints make up for it.
+    opaque: [Stretch; 2],
     /// The squared extent below which a block is smooth.
     smooth_below: f32,
     /// Partitions are ranked if the best error is above this.
@@ -38,6 +41,13 @@ impl Effort {
         }
     }
 
+    /// Returns the attempts of mode 6 if alpha has to stay 255.
+    #[inline(always)]
+    pub(crate) const fn opaque_tries(&self) -> Tries {
+        let [stretch, smooth] = self.opaque;
+        Tries { stretch, smooth, smooth_below: self.smooth_below, rounds: self.rounds }
+    }
+
     /// Returns the attempts for this many weight levels.
     #[inline(always)]
     pub(crate) const fn tries(&self, levels: usize) -> Tries {
@@ -55,6 +65,7 @@ static FAST: Effort = Effort {
     rounds: 2,
     stretch: [NO_STRETCH, NO_STRETCH, &[(0.0, 0.0), (0.12, 0.12)]],
     smooth: [&[], &[], &[(0.4, 0.4)]],
+    opaque: [&[(0.0, 0.0), (0.06, 0.06), (0.12, 0.12), (0.25, 0.25)], &[(0.4, 0.4), (0.7, 0.7), (1.0, 1.0)]],
     smooth_below: 100.0,
     split_above: f32::INFINITY,
     slack: 1.0,
@@ -68,6 +79,7 @@ static DEFAULT: Effort = Effort {
     rounds: 1,
     stretch: [NO_STRETCH, NO_STRETCH, &[(0.0, 0.0), (0.1, 0.1)]],
     smooth: [&[(0.5, 0.5)], &[(0.2, 0.2)], &[(0.3, 0.3)]],
+    opaque: [&[(0.0, 0.0), (0.05, 0.05), (0.1, 0.1), (0.2, 0.2)], &[(0.3, 0.3), (0.6, 0.6), (1.0, 1.0)]],
     smooth_below: 100.0,
     split_above: 4.0,
     slack: 0.5,
@@ -85,6 +97,10 @@ static HIGH: Effort = Effort {
         &[(0.0, 0.0), (0.07, 0.07), (0.15, 0.15)],
     ],
     smooth: [&[(0.5, 0.5)], &[(0.2, 0.2)], &[(0.3, 0.3), (0.6, 0.6)]],
+    opaque: [
+        &[(0.0, 0.0), (0.04, 0.04), (0.08, 0.08), (0.12, 0.12), (0.2, 0.2)],
+        &[(0.3, 0.3), (0.45, 0.45), (0.6, 0.6), (1.0, 1.0)],
+    ],
     smooth_below: 200.0,
     split_above: 0.0,
     slack: 0.1,

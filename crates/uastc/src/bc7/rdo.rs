@@ -3,7 +3,7 @@
 use super::decode::{interpolate, texels, weight_64ths};
 use super::modes::{Fields, MODES};
 use super::packing::{pack, unpack};
-use crate::rdo::{Repeated, WeightErrors};
+use crate::rdo::{ALPHA, Repeated, WeightErrors};
 
 /// The second plane of weights comes after sixteen weights of the first.
 const SECOND: usize = 16;
@@ -41,11 +41,14 @@ impl Repeated for Fields {
             let [low, high] = self.ends[usize::from(partition.subset[i])].map(u32::to_le_bytes);
             for (channel, wanted) in texel.into_iter().enumerate() {
                 let second = mode.planes && channel == 3;
+                // Alpha is where the rotation puts it.
+                let is_alpha = channel == [3, 0, 1, 2][usize::from(self.rotation & 3)];
+                let weight = if is_alpha { ALPHA } else { 1 };
                 let bits = if second { alpha_bits } else { colour_bits };
                 let row = &mut errors[i + if second { SECOND } else { 0 }];
                 for (index, error) in row.iter_mut().enumerate().take(1 << bits) {
                     let value = interpolate(low[channel], high[channel], weight_64ths(bits, index as u32));
-                    *error += u32::from(wanted.abs_diff(value)).pow(2);
+                    *error += u32::from(wanted.abs_diff(value)).pow(2) * weight;
                 }
             }
         }

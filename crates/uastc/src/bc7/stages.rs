@@ -48,7 +48,8 @@ impl<const C: usize, const OPAQUE: bool> Stage for SingleSubset<C, OPAQUE> {
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let px = channels::<L, C>(batch);
         let projection = project_on_axes::<L, C, 1, 1>(&px, &[]);
-        let fitted = fit::<L, C, 16, 1>(&px, &[], &projection, MODES[6].colour, OPAQUE, effort.tries(16));
+        let tries = if OPAQUE { effort.opaque_tries() } else { effort.tries(16) };
+        let fitted = fit::<L, C, 16, 1>(&px, &[], &projection, MODES[6].colour, OPAQUE, tries);
         offer(6, blocks, batch, &fitted, [0; WIDTH]);
     }
 }

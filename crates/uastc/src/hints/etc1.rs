@@ -111,8 +111,11 @@ fn layout<L: Lanes>(px: &Texels<L, 3>, flip: usize, fine: usize) -> Layout<L> {
             error = error + squares;
             texels[k] = luma_difference(d);
         }
-        let mut least = L::splat(1e30);
+        let (mut least, peak) = (L::splat(1e30), peak(&texels));
         for table in 0..8 {
+            if table > 0 && !peak.can_gain(table) {
+                break;
+            }
             let mut sum = L::zero();
             for [bright, lean] in texels {
                 sum = sum + gain(bright, lean, table);
@@ -154,6 +157,34 @@ fn gain<L: Lanes>(bright: L, lean: L, table: usize) -> L {
     let near = bright.less(L::splat((small + large) * 0.5));
     let modifier = L::splat(small).or(near, L::splat(large));
     modifier * (modifier * L::splat(3.0) - lean)
+}
+
+/// The largest luma difference and channel differences of some texels.
+struct Peak<L> {
+    bright: L,
+    lean: L,
+}
+
+/// Returns the largest differences of texels.
+#[inline(always)]
+fn peak<L: Lanes>(texels: &[[L; 2]]) -> Peak<L> {
+    let mut peak = Peak { bright: texels[0][0], lean: texels[0][1] };
+    for texel in &texels[1..] {
+        (peak.bright, peak.lean) = (peak.bright.max(texel[0]), peak.lean.max(texel[1]));
+    }
+    peak
+}
+
+impl<L: Lanes> Peak<L> {
+    /// Returns false if every texel is better off with the table before this one: with both it gets the small modifier,
+    /// and that of the table before is already as large as its mean difference.
+    #[inline(always)]
+    fn can_gain(&self, table: usize) -> bool {
+        let [.., small, large] = ETC1_MODIFIERS[table - 1];
+        let (small, large) = (small as f32, large as f32);
+        let far = !self.bright.less(L::splat((small + large) * 0.5));
+        L::any(far | L::splat(6.0 * small).less(self.lean))
+    }
 }
 
 /// Returns masks of the texels in the second half.
@@ -198,9 +229,12 @@ fn tables<L: Lanes>(px: &Texels<L, 3>, value: &[[L; 3]; 2], second: &[L::Mask; 1
     for i in 0..16 {
         texels[i] = luma_difference(difference(px, value, second[i], i));
     }
-    let mut least = [L::splat(1e30); 2];
+    let (mut least, peak) = ([L::splat(1e30); 2], peak(&texels));
     let mut chosen = [Table { index: L::zero(), small: L::zero(), large: L::zero() }; 2];
     for table in 0..8 {
+        if table > 0 && !peak.can_gain(table) {
+            break;
+        }
         let mut sums = [L::zero(); 2];
         for i in 0..16 {
             let gain = gain(texels[i][0], texels[i][1], table);

@@ -51,7 +51,7 @@ impl<const MODE: usize, const C: usize, const R: usize, const N: usize> Stage fo
         }
         let second = [px[second_channel]];
         let range = MODES[MODE].range;
-        let tries = effort.tries(N);
+        let tries = effort.tries::<1>(N);
         let rest_projection = project_on_axes::<L, R, 1, 1>(&rest, &[]);
         let a = fit::<L, R, N, 1, 1>(&rest, &[], &rest_projection, range, Target::FIRST_PLANE, tries);
         let best = batch.gather::<L, _>(blocks, |block| block.error.max(block.cost));
@@ -82,7 +82,7 @@ impl Stage for GreyAlphaDualPlane {
         let [grey, alpha] = batch.channels::<L, 2>([0, 3]);
         let (grey, alpha) = ([grey], [alpha]);
         let range = MODES[17].range;
-        let tries = effort.tries(4);
+        let tries = effort.tries::<3>(4);
         let grey_projection = project_on_axes::<L, 1, 1, 3>(&grey, &[]);
         let a = fit::<L, 1, 4, 1, 3>(&grey, &[], &grey_projection, range, Target::FIRST_PLANE, tries);
         let alpha_projection = project_on_axes::<L, 1, 1, 1>(&alpha, &[]);

@@ -26,7 +26,7 @@ impl<const C: usize, const G: usize> Stage for ChoosePattern<C, G> {
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let moments = Moments::<L, C, G>::new(&batch.channels(channels::<C, G>()));
         for (list, &(patterns, subsets)) in self.lists.iter().enumerate() {
-            let wanted = effort.patterns[list];
+            let wanted = if C == 4 || C == 2 { effort.alpha_patterns } else { effort.patterns[list] };
             let [ranked] = moments.rank(patterns, subsets, [1.0 / 9.0], wanted);
             for (rank, t) in ranked.into_iter().enumerate().take(wanted) {
                 let (across, along, pattern) = (t.across.store(), t.along.store(), t.pattern.to_words());
@@ -69,8 +69,14 @@ impl<const MODE: usize, const C: usize, const N: usize, const S: usize, const G:
         }
         let members = &members[..S - 1];
         let projection = project_on_axes::<L, C, S, G>(&px, members);
-        let fitted =
-            fit::<L, C, N, S, G>(&px, members, &projection, mode.range, Target::of(MODE), effort.tries(N));
+        let fitted = fit::<L, C, N, S, G>(
+            &px,
+            members,
+            &projection,
+            mode.range,
+            Target::of(MODE),
+            effort.tries::<G>(N),
+        );
         offer(MODE, blocks, batch, &fitted, pattern);
     }
 }
