@@ -266,6 +266,7 @@ codes! {
         ChannelResized = "channel-resized", Warning, "An image of a packed texture is smaller than the largest one and was resized with a bilinear filter; export all images in one size.";
         ChannelAmbiguous = "channel-ambiguous", Warning, "A colour image is used for one channel without `channel`, and its red channel was taken; name the channel.";
         Material = "material", Error, "The material table cannot be written; the message has the reason.";
+        Scene = "scene", Error, "The scene of a model cannot be written; the message has the reason.";
         MaterialConflict = "material-conflict", Warning, "Two materials of a model have the same reference, so engines cannot distinguish them; rename one.";
         TextureConflict = "texture-conflict", Warning, "An image is used both as colour (sRGB) and as data (linear); the first use decides, unless `texture.conflict` is `split`.";
     }
@@ -347,6 +348,8 @@ codes! {
         FontAtlasSize = "font-atlas-size", Error, "The size of the atlas differs from the size in the font; build again.";
         AnimationWithoutSkeleton = "animation-without-skeleton", Error, "No mesh with a skeleton exists beside the animations; build again.";
         AnimationUnknownJoint = "animation-unknown-joint", Error, "An animation channel targets a joint that the skeleton does not have; build again.";
+        SceneUnknownSubmesh = "scene-unknown-submesh", Error, "A node of a scene draws submeshes that the mesh beside it does not have; build again.";
+        MaterialExtensionCount = "material-extension-count", Error, "The `.hmatx` and the `.hmat` beside it differ in the number of materials; build again.";
     }
     "Unity projects", "Reported by [`unity-assetdb`](unity-assetdb.md). A bake repeats its warnings until their cause is fixed; `check` adds diagnostics that only matter before a project is shared." {
         UnityOutputOutside = "unity-output-outside", Error, "A symbolic link in the path of `Library/unity-assetdb` points out of the project; remove the link, or name the directory with `--out-dir`.";

@@ -309,47 +309,58 @@ impl Format for HMat {
         at: &dyn Lookup,
         bad: &mut dyn FnMut(Problem),
     ) -> Result<(), Error> {
-        let view = HmatView::read(bytes)?;
-        if textured(&view) == [0; SLOTS.len()] {
-            return Ok(());
-        }
-        let Some(manifest) = at.bytes(hman::PATH) else {
-            bad(Problem {
-                code: kiln_diagnostics::Code::MaterialWithoutManifest,
-                message: format!(
-                    "the manifest {} does not exist, so the texture hashes cannot be resolved",
-                    hman::PATH
-                ),
-                hint: "run the build again: the manifest was deleted, or the last build failed",
-            });
-            return Ok(());
-        };
-        // An unreadable manifest is reported for the manifest itself.
-        let Ok(manifest) = hman::HmanView::read(&manifest) else { return Ok(()) };
-        let entries: Vec<_> = manifest.entries().collect();
-        for (row, material) in view.materials().iter().enumerate() {
-            for hash in material.textures().into_iter().filter(|&hash| hash != refs::NO_REF) {
-                let found = entries.binary_search_by_key(&hash, |e| e.hash).ok().and_then(|i| entries.get(i));
-                match found.map(|entry| entry.path) {
-                    None => bad(Problem {
-                        code: kiln_diagnostics::Code::MaterialUnknownTexture,
-                        message: format!(
-                            "row {row} references texture {hash:#018x}, which the manifest does not list"
-                        ),
-                        hint: "run the build again: the material table and the manifest are from different builds",
-                    }),
-                    Some(path) if at.size(path).is_none() => bad(Problem {
-                        code: kiln_diagnostics::Code::MaterialMissingTexture,
-                        message: format!(
-                            "row {row} references texture {hash:#018x}, but its file {path:?} does not exist"
-                        ),
-                        hint: "run the build again: the texture was deleted",
-                    }),
-                    Some(_) => {}
-                }
-            }
-        }
+        let rows = HmatView::read(bytes)?.materials();
+        let rows =
+            rows.iter().enumerate().flat_map(|(row, material)| material.textures().map(|hash| (row, hash)));
+        check_textures(rows, at, bad);
         Ok(())
+    }
+}
+
+/// Checks that the manifest lists the textures that rows of a table refer to, and that their files exist.
+#[cfg(feature = "tools")]
+pub(crate) fn check_textures(
+    rows: impl Iterator<Item = (usize, u64)>,
+    at: &dyn Lookup,
+    bad: &mut dyn FnMut(Problem),
+) {
+    let mut rows = rows.filter(|(_, hash)| *hash != refs::NO_REF).peekable();
+    if rows.peek().is_none() {
+        return;
+    }
+    let Some(manifest) = at.bytes(hman::PATH) else {
+        bad(Problem {
+            code: kiln_diagnostics::Code::MaterialWithoutManifest,
+            message: format!(
+                "the manifest {} does not exist, so the texture hashes cannot be resolved",
+                hman::PATH
+            ),
+            hint: "run the build again: the manifest was deleted, or the last build failed",
+        });
+        return;
+    };
+    // An unreadable manifest is reported for the manifest itself.
+    let Ok(manifest) = hman::HmanView::read(&manifest) else { return };
+    let entries: Vec<_> = manifest.entries().collect();
+    for (row, hash) in rows {
+        let found = entries.binary_search_by_key(&hash, |e| e.hash).ok().and_then(|i| entries.get(i));
+        match found.map(|entry| entry.path) {
+            None => bad(Problem {
+                code: kiln_diagnostics::Code::MaterialUnknownTexture,
+                message: format!(
+                    "row {row} references texture {hash:#018x}, which the manifest does not list"
+                ),
+                hint: "run the build again: the material table and the manifest are from different builds",
+            }),
+            Some(path) if at.size(path).is_none() => bad(Problem {
+                code: kiln_diagnostics::Code::MaterialMissingTexture,
+                message: format!(
+                    "row {row} references texture {hash:#018x}, but its file {path:?} does not exist"
+                ),
+                hint: "run the build again: the texture was deleted",
+            }),
+            Some(_) => {}
+        }
     }
 }
 

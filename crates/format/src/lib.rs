@@ -51,6 +51,7 @@ extern crate alloc;
 extern crate std;
 
 mod bytes;
+mod chunk_tables;
 mod chunks;
 mod error;
 mod paths;
@@ -65,8 +66,10 @@ pub mod hanim;
 pub mod hfont;
 pub mod hman;
 pub mod hmat;
+pub mod hmatx;
 pub mod hmesh;
 pub mod hpack;
+pub mod hscn;
 pub mod ktx2;
 pub mod pak;
 pub mod spv;
@@ -76,8 +79,10 @@ pub mod spv;
 pub static FORMATS: &[&dyn Format] = &[
     &hmesh::HMesh,
     &hmat::HMat,
+    &hmatx::HMatX,
     &hman::HMan,
     &hanim::HAnim,
+    &hscn::HScn,
     &hfont::HFont,
     &ktx2::Ktx2,
     &spv::Spv,

@@ -16,7 +16,7 @@ use kiln_format::hpack::PackKind;
 use kiln_format::ktx2::{Channels, Payload, Supercompression, Transfer};
 use kiln_format::pak::{self, Codec};
 use kiln_format::spv::Stage;
-use kiln_format::{FORMATS, Layout, refs};
+use kiln_format::{FORMATS, Layout, hmatx, hscn, refs};
 
 fn documents() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/formats")
@@ -215,6 +215,45 @@ fn animation_enumerations_match_document() {
     }
     let rows = table(&text, "Interpolations");
     assert_eq!(numbered(&rows), Interp::ALL.map(|interp| (interp as usize, interp.name())));
+}
+
+#[test]
+fn scene_chunks_and_enumerations_match_document() {
+    let text = document("hscn");
+    let rows = table(&text, "Chunks");
+    assert_eq!(
+        rows.iter().map(|row| row[0].as_str()).collect::<Vec<_>>(),
+        hscn::ChunkId::ALL.map(|id| id.name())
+    );
+    for (row, id) in rows.iter().zip(hscn::ChunkId::ALL) {
+        let layouts = FORMATS.iter().find(|format| format.name() == "hscn").unwrap().layouts();
+        assert_eq!(bytes_of(&row[1], layouts), Some(id.record_size()), "{}", row[0]);
+    }
+    let kinds = hscn::CameraKind::ALL.map(|kind| (kind as usize, kind.name()));
+    assert_eq!(numbered(&table(&text, "Cameras")), kinds);
+    let kinds = hscn::LightKind::ALL.map(|kind| (kind as usize, kind.name()));
+    assert_eq!(numbered(&table(&text, "Lights")), kinds);
+    let paths = hscn::ChannelPath::ALL.map(|path| (path as usize, path.name()));
+    assert_eq!(numbered(&table(&text, "Paths")), paths);
+    let modes = hscn::Interpolation::ALL.map(|mode| (mode as usize, mode.name()));
+    assert_eq!(numbered(&table(&text, "Interpolations")), modes);
+}
+
+#[test]
+fn material_extension_chunks_and_enumerations_match_document() {
+    let text = document("hmatx");
+    let tags: Vec<_> = table(&text, "Chunks").into_iter().map(|row| row[0].clone()).collect();
+    assert_eq!(tags, hmatx::ChunkId::ALL.map(hmatx::ChunkId::name));
+    let rows = table(&text, "Flags");
+    assert_eq!(numbered(&rows), hmatx::FLAG_NAMES.into_iter().enumerate().collect::<Vec<_>>());
+    let slots = hmatx::TextureSlot::ALL.map(|slot| (slot as usize, slot.name()));
+    assert_eq!(numbered(&table(&text, "Slots")), slots);
+    let filters = hmatx::Filter::ALL.map(|filter| (filter as usize, filter.name()));
+    assert_eq!(numbered(&table(&text, "Filters")), filters);
+    let filters = hmatx::MipFilter::ALL.map(|filter| (filter as usize, filter.name()));
+    assert_eq!(numbered(&table(&text, "Mip filters")), filters);
+    let modes = hmatx::Wrap::ALL.map(|mode| (mode as usize, mode.name()));
+    assert_eq!(numbered(&table(&text, "Wrap modes")), modes);
 }
 
 #[test]

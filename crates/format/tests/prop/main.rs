@@ -11,8 +11,10 @@ use kiln_format::hanim::HanimView;
 use kiln_format::hfont::{self, HfontView};
 use kiln_format::hman::{self, Colorspace, HmanView, ManifestKind};
 use kiln_format::hmat::{self, HmatView};
+use kiln_format::hmatx;
 use kiln_format::hmesh::{self, HmeshView};
 use kiln_format::hpack::{self, CompressedHpackView, HpackView, Payload, Toc};
+use kiln_format::hscn::{self, HscnView};
 use kiln_format::ktx2::{self, Desc, Ktx2View};
 use kiln_format::{Error, FORMATS, Format, Lookup, by_path, refs};
 use meshes::Mesh;
@@ -214,6 +216,30 @@ proptest! {
     }
 
     #[test]
+    fn scenes_round_trip(parts in scene()) {
+        let bytes = hscn::write(&parts).unwrap();
+        named("hscn").verify(&bytes).unwrap();
+        prop_assert_eq!(&scene_parts(&bytes), &parts);
+        let view = HscnView::read(&bytes).unwrap();
+        for node in view.nodes() {
+            prop_assert_eq!(view.camera(&node).is_some(), node.camera != hscn::NONE);
+            prop_assert_eq!(view.light(&node).is_some(), node.light != hscn::NONE);
+            prop_assert_eq!(view.matrix(&node).is_some(), node.matrix != hscn::NONE);
+            prop_assert_eq!(view.instances(&node).len(), parts.instances.len());
+            prop_assert_eq!(view.weights(&node).len(), if node.mesh == hscn::NONE { 0 } else { 2 });
+        }
+        prop_assert!(view.skins().iter().all(|skin| view.joints(&skin).len() == skin.joint_count as usize));
+        prop_assert!(view.clips().iter().all(|clip| view.channels(&clip).len() == clip.channel_count as usize));
+    }
+
+    #[test]
+    fn material_extensions_round_trip((rows, textures, text) in material_extensions()) {
+        let bytes = hmatx::write(&rows, &textures, &text).unwrap();
+        named("hmatx").verify(&bytes).unwrap();
+        prop_assert_eq!(read_extensions(&bytes), (rows, textures, text));
+    }
+
+    #[test]
     fn material_leaf_matches_material_leaves(names in vec(proptest::option::of("[aAbB]?|[mM]aterial_[0-3]"), 0..6)) {
         let names: Vec<Option<&str>> = names.iter().map(|name| name.as_deref()).collect();
         let leaves = refs::material_leaves(&names);
@@ -238,6 +264,8 @@ proptest! {
             b"HANM\x01\0\0\0",
             b"HFNT\x01\0\0\0",
             b"HMSH\x02\0\0\0",
+            b"HSCN\x01\0\0\0",
+            b"HMTX\x01\0\0\0",
             &ktx2::IDENTIFIER,
             b"\x03\x02\x23\x07\0\0\x01\0",
         ]),
@@ -354,10 +382,13 @@ proptest! {
     fn readers_reject_other_formats(
         (entries, files, texture) in (manifest(), files(), texture()),
         (mesh, rows, clips, (metrics, glyphs, pairs)) in (mesh(), materials(), clips(), font()),
+        (scene, (extensions, textures, text)) in (scene(), material_extensions()),
     ) {
         let good = [
             ("hmesh", hmesh::write(&mesh.parts()).unwrap()),
             ("hmat", hmat::write(&rows).unwrap()),
+            ("hmatx", hmatx::write(&extensions, &textures, &text).unwrap()),
+            ("hscn", hscn::write(&scene).unwrap()),
             ("hman", write_manifest(&entries)),
             ("hanim", write_clips(&clips)),
             ("hfont", hfont::write(&metrics, &glyphs, &pairs).unwrap()),
@@ -411,4 +442,34 @@ proptest! {
             assert_eq!(hmesh::write(&mesh.parts()).unwrap(), bytes);
         });
     }
+
+    #[test]
+    fn damaged_scenes(parts in scene()) {
+        let good = hscn::write(&parts).unwrap();
+        truncate_and_flip_bits(named("hscn"), &good, |at, bytes| {
+            if !changes_table(&good, at, bytes) {
+                assert_eq!(hscn::write(&scene_parts(bytes)).unwrap(), bytes);
+            }
+        });
+    }
+
+    #[test]
+    fn damaged_material_extensions((rows, textures, text) in material_extensions()) {
+        let good = hmatx::write(&rows, &textures, &text).unwrap();
+        truncate_and_flip_bits(named("hmatx"), &good, |at, bytes| {
+            if !changes_table(&good, at, bytes) {
+                let (rows, textures, text) = read_extensions(bytes);
+                assert_eq!(hmatx::write(&rows, &textures, &text).unwrap(), bytes);
+            }
+        });
+    }
+}
+
+/// Returns whether the changed byte of a file of chunks is in its chunk table, where only a tag can change.
+fn changes_table(good: &[u8], at: usize, bytes: &[u8]) -> bool {
+    assert!(at >= 32, "a header has one right value");
+    let chunks = u32::from_le_bytes(bytes[8..12].try_into().unwrap()) as usize;
+    let in_table = at < 32 + 24 * chunks;
+    assert!(!in_table || (at - 32) % 24 < 4, "a table has one right value: byte {at} of {}", good.len());
+    in_table
 }

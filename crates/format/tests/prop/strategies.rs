@@ -7,7 +7,9 @@ use kiln_format::hanim::{self, Channel, ClipParts, HanimView, Interp, Keys, Path
 use kiln_format::hfont::{Glyph, Metrics, Pair};
 use kiln_format::hman::{self, Colorspace, ManifestKind};
 use kiln_format::hmat::{self, AlphaMode, GpuMaterial};
+use kiln_format::hmatx::{self, HmatxView, MaterialExtension, MaterialTexture};
 use kiln_format::hpack;
+use kiln_format::hscn::{self, HscnView};
 use kiln_format::ktx2::{self, Channels, Desc, Payload, Shape, Supercompression, Transfer};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -243,4 +245,256 @@ pub(crate) fn rewrite_clips(bytes: &[u8]) -> Vec<u8> {
         view.clips().map(|clip| (clip.name, clip.channels().collect())).collect();
     let parts: Vec<_> = channels.iter().map(|(name, channels)| ClipParts { name, channels }).collect();
     hanim::write(&parts).unwrap()
+}
+
+/// The strings of a record: its name and its `extras`.
+type Labels = (String, String);
+
+fn labels() -> impl Strategy<Value = Labels> {
+    (".{0,3}", "(\\{\"ä\": 1\\})?")
+}
+
+/// The random content of a scene; indices are taken modulo the number of objects.
+#[derive(Clone, Debug)]
+pub(crate) struct SceneSpec {
+    labels: Vec<Labels>,
+    counts: [usize; 7],
+    numbers: Vec<i8>,
+    channels: Vec<(u8, u8, u8, bool)>,
+}
+
+pub(crate) fn scene() -> impl Strategy<Value = hscn::Parts> {
+    let counts = [0..4usize, 0..3, 0..3, 0..3, 0..3, 0..3, 0..3];
+    let channels = vec((0..4u8, 0..3u8, 1..4u8, any::<bool>()), 0..4);
+    let spec = (vec(labels(), 8), counts, vec(any::<i8>(), 32), channels);
+    spec.prop_map(|(labels, counts, numbers, channels)| {
+        SceneSpec { labels, counts, numbers, channels }.build()
+    })
+}
+
+impl SceneSpec {
+    fn build(&self) -> hscn::Parts {
+        let mut parts = hscn::Parts::default();
+        let mut next = 0;
+        let mut number = || {
+            next += 1;
+            f32::from(self.numbers[next % self.numbers.len()]) / 4.0
+        };
+        let [nodes, meshes, skins, cameras, lights, instances, clips] = self.counts;
+        let mut text = hscn::TextBuilder::default();
+        let (name, extras) = &self.labels[0];
+        parts.info = hscn::SceneInfo {
+            name: text.add(name).unwrap(),
+            extras: text.add(extras).unwrap(),
+            document_extras: text.add("[1]").unwrap(),
+        };
+        let mut used = 0;
+        let mut label = || {
+            let (name, extras) = &self.labels[used % self.labels.len()];
+            used += 1;
+            (text.add(name).unwrap(), text.add(extras).unwrap())
+        };
+        parts.instances = (0..instances)
+            .map(|_| hscn::SceneTransform { translation: [number(); 3], ..hscn::SceneTransform::default() })
+            .collect();
+        parts.matrices = (0..instances).map(|_| [number(); 16]).collect();
+        parts.weights = (0..2 * meshes).map(|_| number()).collect();
+        let pick = |index: usize, count: usize| if count == 0 { hscn::NONE } else { (index % count) as i32 };
+        for index in 0..nodes {
+            let (name, extras) = label();
+            let mesh = pick(index, meshes);
+            let own = mesh != hscn::NONE && index % 2 == 1;
+            parts.nodes.push(hscn::SceneNode {
+                name,
+                extras,
+                parent: [hscn::NONE, 0, 0, 1][index],
+                mesh,
+                skin: pick(index + 1, skins),
+                camera: pick(index, cameras),
+                light: pick(index + 1, lights),
+                matrix: pick(index, parts.matrices.len()),
+                flags: index as u32 % 2,
+                first_submesh: index as u32,
+                submesh_count: 1,
+                first_instance: 0,
+                instance_count: instances as u32,
+                first_weight: if own { 2 * mesh as u32 } else { 0 },
+                weight_count: if own { 2 } else { 0 },
+                transform: hscn::SceneTransform { scale: [number(); 3], ..hscn::SceneTransform::default() },
+            });
+        }
+        for index in 0..meshes {
+            let (name, extras) = label();
+            parts.meshes.push(hscn::SceneMesh {
+                name,
+                extras,
+                first_weight: 2 * index as u32,
+                weight_count: 2,
+            });
+        }
+        for index in 0..skins {
+            let (name, extras) = label();
+            let joint_count = nodes.min(2) as u32;
+            parts.skins.push(hscn::SceneSkin {
+                name,
+                extras,
+                first_joint: parts.joints.len() as u32,
+                joint_count,
+            });
+            for joint in 0..joint_count {
+                let node = (joint + index as u32) % nodes as u32;
+                parts.joints.push(hscn::SceneJoint { node, inverse_bind: [number(); 16] });
+            }
+        }
+        for index in 0..cameras {
+            let (name, extras) = label();
+            let kind = index as u32 % 2;
+            let [x, y, z_near, z_far] = [number(), number(), number(), number()];
+            parts.cameras.push(hscn::SceneCamera { name, extras, kind, x, y, z_near, z_far });
+        }
+        for index in 0..lights {
+            let (name, extras) = label();
+            parts.lights.push(hscn::SceneLight {
+                name,
+                extras,
+                kind: index as u32 % 3,
+                color: [number(); 3],
+                intensity: number(),
+                range: number(),
+                inner_cone_angle: number(),
+                outer_cone_angle: number(),
+            });
+        }
+        for index in 0..clips {
+            let (name, extras) = label();
+            let first_channel = parts.channels.len() as u32;
+            let mut duration = 0.0f32;
+            let channels = self.channels.iter().filter(|_| index == 0 && nodes > 0);
+            for (i, &(path, interpolation, keys, shared)) in channels.enumerate() {
+                let components = [3, 4, 3, 2][usize::from(path)];
+                let previous = parts.channels.last().copied();
+                let key_count = u32::from(keys);
+                let shared = previous.filter(|last| shared && last.key_count == key_count);
+                let first_time = shared.map_or(parts.times.len() as u32, |last| last.first_time);
+                if shared.is_none() {
+                    parts.times.extend((0..keys).map(|key| f32::from(key / 2) + i as f32));
+                }
+                duration = duration.max(parts.times[(first_time + key_count) as usize - 1]);
+                let first_value = parts.values.len() as u32;
+                let values = key_count * components * if interpolation == 2 { 3 } else { 1 };
+                parts.values.extend((0..values).map(|_| number()));
+                let node = i as u32 % nodes as u32;
+                parts.channels.push(hscn::SceneChannel {
+                    node,
+                    path,
+                    interpolation,
+                    reserved: 0,
+                    components,
+                    key_count,
+                    first_time,
+                    first_value,
+                });
+            }
+            let channel_count = parts.channels.len() as u32 - first_channel;
+            parts.clips.push(hscn::SceneClip { name, extras, duration, first_channel, channel_count });
+        }
+        parts.text = text;
+        parts
+    }
+}
+
+/// Reads a scene and returns its tables.
+pub(crate) fn scene_parts(bytes: &[u8]) -> hscn::Parts {
+    let view = HscnView::read(bytes).unwrap();
+    let mut text = hscn::TextBuilder::default();
+    let labels = |info: hscn::SceneInfo| [info.name, info.extras, info.document_extras];
+    let mut ranges = labels(view.info()).to_vec();
+    ranges.extend(view.nodes().iter().flat_map(|it| [it.name, it.extras]));
+    ranges.extend(view.meshes().iter().flat_map(|it| [it.name, it.extras]));
+    ranges.extend(view.skins().iter().flat_map(|it| [it.name, it.extras]));
+    ranges.extend(view.cameras().iter().flat_map(|it| [it.name, it.extras]));
+    ranges.extend(view.lights().iter().flat_map(|it| [it.name, it.extras]));
+    ranges.extend(view.clips().iter().flat_map(|it| [it.name, it.extras]));
+    ranges.into_iter().for_each(|range| assert_eq!(text.add(view.text(range)).unwrap(), range));
+    let channels: Vec<hscn::SceneChannel> = view.all_channels().iter().collect();
+    let mut times = Vec::new();
+    for (i, channel) in channels.iter().enumerate() {
+        if i == 0 || channels[i - 1].first_time != channel.first_time {
+            times.extend(view.times(channel));
+        }
+    }
+    hscn::Parts {
+        info: view.info(),
+        nodes: view.nodes().iter().collect(),
+        meshes: view.meshes().iter().collect(),
+        skins: view.skins().iter().collect(),
+        joints: view.all_joints().iter().collect(),
+        cameras: view.cameras().iter().collect(),
+        lights: view.lights().iter().collect(),
+        instances: view.all_instances().iter().collect(),
+        matrices: view.matrices().iter().collect(),
+        weights: view.all_weights().iter().collect(),
+        clips: view.clips().iter().collect(),
+        values: channels.iter().flat_map(|channel| view.values(channel).iter()).collect(),
+        channels,
+        times,
+        text,
+    }
+}
+
+/// The rows, textures and strings of a table of material extensions.
+pub(crate) type Extensions = (Vec<MaterialExtension>, Vec<MaterialTexture>, hmatx::TextBuilder);
+
+pub(crate) fn material_extensions() -> impl Strategy<Value = Extensions> {
+    let texture = (any::<u64>(), [0..2u8, 0..2, 0..3, 0..3, 0..3], 0..3u32, any::<i8>());
+    let row = (labels(), 0..256u32, any::<[i8; 4]>(), btree_map(0..17u8, texture, 0..4));
+    vec(row, 0..4).prop_map(|rows| {
+        let (mut extensions, mut textures, mut text) =
+            (Vec::new(), Vec::new(), hmatx::TextBuilder::default());
+        for ((name, extras), flags, numbers, used) in rows {
+            let [ior, strength, red, rotation] = numbers.map(|n| f32::from(n) / 8.0);
+            extensions.push(MaterialExtension {
+                name: text.add(&name).unwrap(),
+                extras: text.add(&extras).unwrap(),
+                flags,
+                ior,
+                emissive_strength: strength,
+                sheen_color_factor: [red, 0.5, 1.0],
+                anisotropy_rotation: rotation,
+                first_texture: textures.len() as u32,
+                texture_count: used.len() as u32,
+                ..MaterialExtension::default()
+            });
+            textures.extend(used.into_iter().map(|(slot, (texture, modes, uv_set, offset))| {
+                let [mag_filter, min_filter, mip_filter, wrap_u, wrap_v] = modes;
+                let transform = [1.0, 0.0, f32::from(offset), 0.0, 1.0, 0.0];
+                let (reserved, pad) = (0, 0);
+                MaterialTexture {
+                    texture,
+                    slot,
+                    mag_filter,
+                    min_filter,
+                    mip_filter,
+                    wrap_u,
+                    wrap_v,
+                    reserved,
+                    uv_set,
+                    transform,
+                    pad,
+                }
+            }));
+        }
+        (extensions, textures, text)
+    })
+}
+
+/// Reads material extensions and returns their tables.
+pub(crate) fn read_extensions(bytes: &[u8]) -> Extensions {
+    let view = HmatxView::read(bytes).unwrap();
+    let mut text = hmatx::TextBuilder::default();
+    for row in view.rows() {
+        assert_eq!(text.add(view.text(row.name)).unwrap(), row.name);
+        assert_eq!(text.add(view.text(row.extras)).unwrap(), row.extras);
+    }
+    (view.rows().iter().collect(), view.all_textures().iter().collect(), text)
 }
