@@ -1,4 +1,4 @@
-/* Readers of Kiln's runtime formats for C and C++: packs, manifests, meshes, materials, animations, fonts, textures.
+/* Readers of Kiln's runtime formats for C and C++: packs, manifests, meshes, materials, animations, scenes, fonts, textures.
  *
  * Header-only, zero-copy, no allocation, no I/O: pass it the bytes of a file (memory-mapped, read, or a payload of a
  * pack) and use them in place. C99, C++11.
@@ -1127,6 +1127,362 @@ static inline int kiln_clip_next(kiln_cursor *cursor, kiln_clip *clip) {
     for (i = 0; i < clip->channel_count; i++)
         if (!kiln_channel_next(cursor, &channel)) return 0;
     return 1;
+}
+
+/* ---- Tables of records in chunks: .hscn and .hmatx ---- */
+
+/* A string: a range of the text of a file. */
+typedef struct kiln_text_range {
+    uint32_t offset, size;
+} kiln_text_range;
+
+/* A chunk of one kind of record. The last table of a format is its text. */
+typedef struct kiln_table {
+    char tag[5];
+    uint8_t record;
+    const uint8_t *data; /* NULL if the chunk is absent */
+    uint32_t count;
+} kiln_table;
+
+/* Finds the chunks of a file and checks that they have whole records, and that the text is UTF-8. */
+static inline kiln_status kiln_tables_open(const void *data, size_t size, const char *magic, kiln_table *tables, int count) {
+    const uint8_t *file = (const uint8_t *)data, *header, *entries;
+    kiln_cursor cursor;
+    kiln_text text;
+    uint32_t chunks, i;
+    int id;
+    cursor.at = file, cursor.left = size;
+    if (!kiln_aligned(data)) return KILN_UNALIGNED;
+    if (!(header = kiln_take(&cursor, 32))) return KILN_TRUNCATED;
+    if (memcmp(header, magic, 4) != 0) return KILN_MAGIC;
+    if (kiln_u32(header + 4) != 1) return KILN_VERSION;
+    if (kiln_u32(header + 12) != 0 || kiln_u64(header + 16) != 0 || kiln_u64(header + 24) != 0) return KILN_VALUE;
+    chunks = kiln_u32(header + 8);
+    if (chunks > 256) return KILN_VALUE;
+    if (!(entries = kiln_take(&cursor, (uint64_t)chunks * 24))) return KILN_TRUNCATED;
+    for (i = 0; i < chunks; i++) {
+        const uint8_t *entry = entries + i * 24;
+        uint64_t offset = kiln_u64(entry + 8), length = kiln_u64(entry + 16);
+        if (offset % 16 != 0) return KILN_VALUE;
+        if (offset < 32 + (uint64_t)chunks * 24 || offset > size || length > size - offset) return KILN_TRUNCATED;
+        for (id = 0; id < count; id++) {
+            if (memcmp(entry, tables[id].tag, 4) != 0) continue;
+            if (kiln_u32(entry + 4) != 0) return KILN_VALUE;
+            if (tables[id].data) return KILN_MISSING;
+            if (length % tables[id].record != 0 || length / tables[id].record > UINT32_MAX) return KILN_VALUE;
+            tables[id].data = file + (size_t)offset;
+            tables[id].count = (uint32_t)(length / tables[id].record);
+        }
+    }
+    text.data = (const char *)tables[count - 1].data, text.size = tables[count - 1].count;
+    return kiln_text_is_good(text, 0) ? KILN_OK : KILN_PATH;
+}
+
+/* Checks the next string: strings follow one another, and end between characters. */
+static inline kiln_status kiln_check_text(kiln_text text, uint32_t *end, kiln_text_range range) {
+    if (range.size == 0) return range.offset == 0 ? KILN_OK : KILN_VALUE;
+    if (range.offset != *end) return KILN_VALUE;
+    if (range.size > text.size - *end) return KILN_TRUNCATED;
+    *end += range.size;
+    return *end < text.size && ((uint8_t)text.data[*end] & 0xc0) == 0x80 ? KILN_PATH : KILN_OK;
+}
+
+static inline kiln_text kiln_text_of(kiln_text text, kiln_text_range range) {
+    kiln_text found = {"", 0};
+    if (range.size != 0) found.data = text.data + range.offset, found.size = range.size;
+    return found;
+}
+
+/* ---- .hmatx: material extensions, one row per row of the companion .hmat ---- */
+
+/* The bits of kiln_material_extension.flags. */
+enum {
+    KILN_UNLIT = 1, KILN_TRANSMISSION = 2, KILN_CLEARCOAT = 4, KILN_VOLUME = 8, KILN_SHEEN = 16, KILN_SPECULAR = 32,
+    KILN_IRIDESCENCE = 64, KILN_ANISOTROPY = 128
+};
+
+typedef struct kiln_material_extension {
+    kiln_text_range name, extras;
+    uint32_t flags;
+    float emissive_strength, ior, dispersion, transmission_factor;
+    float clearcoat_factor, clearcoat_roughness_factor, clearcoat_normal_scale;
+    float thickness_factor, attenuation_distance, attenuation_color[3]; /* a distance of 0: no absorption */
+    float sheen_color_factor[3], sheen_roughness_factor;
+    float specular_factor, specular_color_factor[3];
+    float iridescence_factor, iridescence_ior, iridescence_thickness_minimum, iridescence_thickness_maximum;
+    float anisotropy_strength, anisotropy_rotation;
+    uint32_t first_texture, texture_count;
+} kiln_material_extension;
+
+typedef struct kiln_material_texture {
+    uint64_t texture; /* the hash of the reference, as in the .hmat */
+    uint8_t slot, mag_filter, min_filter, mip_filter, wrap_u, wrap_v;
+    uint16_t reserved;
+    uint32_t uv_set;
+    float transform[6]; /* two rows: u' = a u + b v + c, v' = d u + e v + f */
+    uint32_t pad;
+} kiln_material_texture;
+
+typedef struct kiln_material_extensions {
+    const kiln_material_extension *rows;
+    uint32_t count, texture_count;
+    const kiln_material_texture *textures; /* by ascending slot in each row */
+    kiln_text text;
+} kiln_material_extensions;
+
+static inline kiln_status kiln_material_extensions_open(const void *data, size_t size, kiln_material_extensions *table) {
+    kiln_table tables[3] = {
+        {"MATX", sizeof(kiln_material_extension), NULL, 0}, {"TEXU", sizeof(kiln_material_texture), NULL, 0}, {"TEXT", 1, NULL, 0}};
+    kiln_status status = kiln_tables_open(data, size, "HMTX", tables, 3);
+    uint32_t i, k, text = 0, textures = 0;
+    if (status != KILN_OK) return status;
+    table->rows = (const kiln_material_extension *)(const void *)tables[0].data, table->count = tables[0].count;
+    table->textures = (const kiln_material_texture *)(const void *)tables[1].data, table->texture_count = tables[1].count;
+    table->text.data = (const char *)tables[2].data, table->text.size = tables[2].count;
+    for (i = 0; i < table->count; i++) {
+        const kiln_material_extension *row = &table->rows[i];
+        float numbers[26];
+        if ((status = kiln_check_text(table->text, &text, row->name)) != KILN_OK) return status;
+        if ((status = kiln_check_text(table->text, &text, row->extras)) != KILN_OK) return status;
+        memcpy(numbers, tables[0].data + i * sizeof *row + offsetof(kiln_material_extension, emissive_strength), sizeof numbers);
+        if (row->flags > 255 || !kiln_finite(numbers, 26)) return KILN_VALUE;
+        if (row->first_texture != textures || row->texture_count > table->texture_count - textures) return KILN_VALUE;
+        for (k = 0; k < row->texture_count; k++) {
+            const kiln_material_texture *texture = &table->textures[textures + k];
+            if (texture->slot > 16 || texture->mag_filter > 1 || texture->min_filter > 1 || texture->mip_filter > 2) return KILN_VALUE;
+            if (texture->wrap_u > 2 || texture->wrap_v > 2 || texture->reserved != 0 || texture->pad != 0) return KILN_VALUE;
+            if (k != 0 && texture->slot <= texture[-1].slot) return KILN_ORDER;
+            if (!kiln_finite(texture->transform, 6)) return KILN_VALUE;
+        }
+        textures += row->texture_count;
+    }
+    return textures == table->texture_count && text == table->text.size ? KILN_OK : KILN_TRAILING;
+}
+
+/* ---- .hscn: the scene of the source ---- */
+
+typedef struct kiln_scene_info {
+    kiln_text_range name, extras, document_extras;
+} kiln_scene_info;
+
+typedef struct kiln_scene_transform {
+    float translation[3], rotation[4], scale[3];
+} kiln_scene_transform;
+
+/* Indices are -1 where there is no such object. A node comes after its parent. */
+typedef struct kiln_scene_node {
+    kiln_text_range name, extras;
+    int32_t parent, mesh, skin, camera, light, matrix;
+    uint32_t flags; /* bit 0: drawn */
+    uint32_t first_submesh, submesh_count, first_instance, instance_count, first_weight, weight_count;
+    kiln_scene_transform transform;
+} kiln_scene_node;
+
+typedef struct kiln_scene_mesh {
+    kiln_text_range name, extras;
+    uint32_t first_weight, weight_count;
+} kiln_scene_mesh;
+
+typedef struct kiln_scene_skin {
+    kiln_text_range name, extras;
+    uint32_t first_joint, joint_count;
+} kiln_scene_skin;
+
+typedef struct kiln_scene_joint {
+    uint32_t node;
+    float inverse_bind[16];
+} kiln_scene_joint;
+
+typedef enum kiln_camera_kind { KILN_PERSPECTIVE = 0, KILN_ORTHOGRAPHIC = 1 } kiln_camera_kind;
+
+/* Perspective: x is the aspect ratio (0: that of the window), y the vertical field of view, z_far 0 if infinite.
+ * Orthographic: x and y are half of the width and of the height. */
+typedef struct kiln_scene_camera {
+    kiln_text_range name, extras;
+    uint32_t kind;
+    float x, y, z_near, z_far;
+} kiln_scene_camera;
+
+typedef enum kiln_light_kind { KILN_DIRECTIONAL_LIGHT = 0, KILN_POINT_LIGHT = 1, KILN_SPOT_LIGHT = 2 } kiln_light_kind;
+
+typedef struct kiln_scene_light {
+    kiln_text_range name, extras;
+    uint32_t kind;
+    float color[3], intensity, range; /* a range of 0: no end */
+    float inner_cone_angle, outer_cone_angle;
+} kiln_scene_light;
+
+typedef struct kiln_scene_clip {
+    kiln_text_range name, extras;
+    float duration;
+    uint32_t first_channel, channel_count;
+} kiln_scene_clip;
+
+enum { KILN_WEIGHTS = 3 };      /* the path of morph target weights, after those of kiln_anim_path */
+enum { KILN_CUBIC_SPLINE = 2 }; /* each key has an in-tangent, a value and an out-tangent */
+
+typedef struct kiln_scene_channel {
+    uint32_t node;
+    uint8_t path, interpolation;
+    uint16_t reserved;
+    uint32_t components, key_count, first_time, first_value;
+} kiln_scene_channel;
+
+/* Absent arrays are NULL with a count of 0. */
+typedef struct kiln_scene {
+    kiln_scene_info info;
+    const kiln_scene_node *nodes;
+    const kiln_scene_mesh *meshes;
+    const kiln_scene_skin *skins;
+    const kiln_scene_joint *joints;
+    const kiln_scene_camera *cameras;
+    const kiln_scene_light *lights;
+    const kiln_scene_transform *instances;
+    const float (*matrices)[16];
+    const float *weights;
+    const kiln_scene_clip *clips;
+    const kiln_scene_channel *channels;
+    const float *times, *values;
+    uint32_t node_count, mesh_count, skin_count, joint_count, camera_count, light_count, instance_count, matrix_count;
+    uint32_t weight_count, clip_count, channel_count, time_count, value_count;
+    kiln_text text;
+} kiln_scene;
+
+static inline int kiln_scene_index(int32_t index, uint32_t count) { return index == -1 || (uint32_t)index < count; }
+static inline int kiln_scene_range(uint32_t first, uint32_t size, uint32_t count) { return first <= count && size <= count - first; }
+
+/* Returns the numbers of a channel's values: those of all keys, with tangents. */
+static inline uint64_t kiln_channel_values(const kiln_scene_channel *channel) {
+    uint64_t keys = (uint64_t)channel->key_count * (channel->interpolation == KILN_CUBIC_SPLINE ? 3 : 1);
+    return channel->components != 0 && keys > UINT32_MAX / channel->components ? UINT64_MAX : keys * channel->components;
+}
+
+/* Returns the morph target weights of a node: its own, or those of its mesh. */
+static inline const float *kiln_scene_weights(const kiln_scene *scene, const kiln_scene_node *node, uint32_t *count) {
+    uint32_t first = node->first_weight;
+    *count = node->weight_count;
+    if (*count == 0 && node->mesh >= 0) first = scene->meshes[node->mesh].first_weight, *count = scene->meshes[node->mesh].weight_count;
+    return *count ? scene->weights + first : NULL;
+}
+
+static inline kiln_status kiln_check_scene_node(const kiln_scene *scene, uint32_t i) {
+    const kiln_scene_node *node = &scene->nodes[i];
+    const kiln_scene_transform *transform = &node->transform;
+    if (!kiln_scene_index(node->parent, i) || !kiln_scene_index(node->mesh, scene->mesh_count)) return KILN_VALUE;
+    if (!kiln_scene_index(node->skin, scene->skin_count) || !kiln_scene_index(node->camera, scene->camera_count)) return KILN_VALUE;
+    if (!kiln_scene_index(node->light, scene->light_count) || !kiln_scene_index(node->matrix, scene->matrix_count)) return KILN_VALUE;
+    if (node->flags > 1 || !kiln_scene_range(node->first_instance, node->instance_count, scene->instance_count)) return KILN_VALUE;
+    if (!kiln_scene_range(node->first_weight, node->weight_count, scene->weight_count)) return KILN_VALUE;
+    if (node->weight_count != 0 && (node->mesh < 0 || scene->meshes[node->mesh].weight_count != node->weight_count)) return KILN_VALUE;
+    if (!kiln_finite(transform->translation, 3) || !kiln_finite(transform->rotation, 4)) return KILN_VALUE;
+    return kiln_finite(transform->scale, 3) ? KILN_OK : KILN_VALUE;
+}
+
+/* Checks that channels cover the times and the values, and that clips last as long as their channels. */
+static inline kiln_status kiln_check_scene_clips(const kiln_scene *scene) {
+    uint32_t i, c, k, channels = 0, times = 0, values = 0;
+    for (i = 0; i < scene->clip_count; i++) {
+        const kiln_scene_clip *clip = &scene->clips[i];
+        float last = 0.0f;
+        if (clip->first_channel != channels || clip->channel_count > scene->channel_count - channels) return KILN_VALUE;
+        for (c = channels; c < channels + clip->channel_count; c++) {
+            const kiln_scene_channel *channel = &scene->channels[c];
+            uint64_t size = kiln_channel_values(channel);
+            if (channel->node >= scene->node_count || channel->path > 3 || channel->interpolation > 2) return KILN_VALUE;
+            if (channel->reserved != 0 || channel->key_count == 0 || channel->components == 0) return KILN_VALUE;
+            if (channel->path != KILN_WEIGHTS && channel->components != (channel->path == KILN_ROTATION ? 4u : 3u)) return KILN_VALUE;
+            if (c == 0 || channel->first_time != channel[-1].first_time || channel->key_count != channel[-1].key_count) {
+                if (channel->first_time != times || channel->key_count > scene->time_count - times) return KILN_VALUE;
+                for (k = 1; k < channel->key_count; k++)
+                    if (scene->times[times + k - 1] > scene->times[times + k]) return KILN_ORDER;
+                times += channel->key_count;
+            }
+            if (channel->first_value != values || size > scene->value_count - values) return KILN_VALUE;
+            values += (uint32_t)size;
+            if (scene->times[channel->first_time + channel->key_count - 1] > last)
+                last = scene->times[channel->first_time + channel->key_count - 1];
+        }
+        channels += clip->channel_count;
+        if (memcmp(&last, &clip->duration, sizeof last) != 0) return KILN_VALUE;
+    }
+    return channels == scene->channel_count && times == scene->time_count && values == scene->value_count ? KILN_OK : KILN_TRAILING;
+}
+
+static inline kiln_status kiln_scene_open(const void *data, size_t size, kiln_scene *scene) {
+    enum { SCEN, NODE, MESH, SKIN, JNTS, CAMR, LGHT, INST, MTRX, WGHT, CLIP, CHAN, TIME, VALU, TEXT, TABLES };
+    kiln_table tables[TABLES] = {
+        {"SCEN", sizeof(kiln_scene_info), NULL, 0},   {"NODE", sizeof(kiln_scene_node), NULL, 0},
+        {"MESH", sizeof(kiln_scene_mesh), NULL, 0},   {"SKIN", sizeof(kiln_scene_skin), NULL, 0},
+        {"JNTS", sizeof(kiln_scene_joint), NULL, 0},  {"CAMR", sizeof(kiln_scene_camera), NULL, 0},
+        {"LGHT", sizeof(kiln_scene_light), NULL, 0},  {"INST", sizeof(kiln_scene_transform), NULL, 0},
+        {"MTRX", 64, NULL, 0},                        {"WGHT", 4, NULL, 0},
+        {"CLIP", sizeof(kiln_scene_clip), NULL, 0},   {"CHAN", sizeof(kiln_scene_channel), NULL, 0},
+        {"TIME", 4, NULL, 0}, {"VALU", 4, NULL, 0},   {"TEXT", 1, NULL, 0}};
+    /* The tables whose records start with a name and extras, in the order of their strings. */
+    static const uint8_t labelled[] = {SCEN, NODE, MESH, SKIN, CAMR, LGHT, CLIP};
+    kiln_status status;
+    uint32_t i, k, text = 0, used = 0;
+    memset(scene, 0, sizeof *scene);
+    if ((status = kiln_tables_open(data, size, "HSCN", tables, TABLES)) != KILN_OK) return status;
+    if (tables[SCEN].count == 0) return KILN_MISSING;
+    if (tables[SCEN].count != 1) return KILN_VALUE;
+    memcpy(&scene->info, tables[SCEN].data, sizeof scene->info);
+    scene->nodes = (const kiln_scene_node *)(const void *)tables[NODE].data, scene->node_count = tables[NODE].count;
+    scene->meshes = (const kiln_scene_mesh *)(const void *)tables[MESH].data, scene->mesh_count = tables[MESH].count;
+    scene->skins = (const kiln_scene_skin *)(const void *)tables[SKIN].data, scene->skin_count = tables[SKIN].count;
+    scene->joints = (const kiln_scene_joint *)(const void *)tables[JNTS].data, scene->joint_count = tables[JNTS].count;
+    scene->cameras = (const kiln_scene_camera *)(const void *)tables[CAMR].data, scene->camera_count = tables[CAMR].count;
+    scene->lights = (const kiln_scene_light *)(const void *)tables[LGHT].data, scene->light_count = tables[LGHT].count;
+    scene->instances = (const kiln_scene_transform *)(const void *)tables[INST].data, scene->instance_count = tables[INST].count;
+    scene->matrices = (const float(*)[16])(const void *)tables[MTRX].data, scene->matrix_count = tables[MTRX].count;
+    scene->weights = (const float *)(const void *)tables[WGHT].data, scene->weight_count = tables[WGHT].count;
+    scene->clips = (const kiln_scene_clip *)(const void *)tables[CLIP].data, scene->clip_count = tables[CLIP].count;
+    scene->channels = (const kiln_scene_channel *)(const void *)tables[CHAN].data, scene->channel_count = tables[CHAN].count;
+    scene->times = (const float *)(const void *)tables[TIME].data, scene->time_count = tables[TIME].count;
+    scene->values = (const float *)(const void *)tables[VALU].data, scene->value_count = tables[VALU].count;
+    scene->text.data = (const char *)tables[TEXT].data, scene->text.size = tables[TEXT].count;
+    for (k = 0; k < sizeof labelled; k++) {
+        const kiln_table *table = &tables[labelled[k]];
+        for (i = 0; i < table->count; i++) {
+            kiln_text_range ranges[3];
+            memcpy(ranges, table->data + (size_t)i * table->record, sizeof ranges);
+            if ((status = kiln_check_text(scene->text, &text, ranges[0])) != KILN_OK) return status;
+            if ((status = kiln_check_text(scene->text, &text, ranges[1])) != KILN_OK) return status;
+            if (k == 0 && (status = kiln_check_text(scene->text, &text, ranges[2])) != KILN_OK) return status;
+        }
+    }
+    if (text != scene->text.size) return KILN_TRAILING;
+    for (i = 0; i < scene->node_count; i++) {
+        if ((status = kiln_check_scene_node(scene, i)) != KILN_OK) return status;
+        k = scene->nodes[i].weight_count ? scene->nodes[i].first_weight + scene->nodes[i].weight_count : 0;
+        used = k > used ? k : used;
+    }
+    for (i = 0; i < scene->mesh_count; i++) {
+        const kiln_scene_mesh *mesh = &scene->meshes[i];
+        if (!kiln_scene_range(mesh->first_weight, mesh->weight_count, scene->weight_count)) return KILN_VALUE;
+        k = mesh->weight_count ? mesh->first_weight + mesh->weight_count : 0;
+        used = k > used ? k : used;
+    }
+    if (used != scene->weight_count) return KILN_TRAILING;
+    for (i = 0; i < scene->skin_count; i++)
+        if (!kiln_scene_range(scene->skins[i].first_joint, scene->skins[i].joint_count, scene->joint_count)) return KILN_VALUE;
+    for (i = 0; i < scene->joint_count; i++)
+        if (scene->joints[i].node >= scene->node_count || !kiln_finite(scene->joints[i].inverse_bind, 16)) return KILN_VALUE;
+    for (i = 0; i < scene->camera_count; i++) {
+        float numbers[4];
+        memcpy(numbers, tables[CAMR].data + i * sizeof *scene->cameras + offsetof(kiln_scene_camera, x), sizeof numbers);
+        if (scene->cameras[i].kind > KILN_ORTHOGRAPHIC || !kiln_finite(numbers, 4)) return KILN_VALUE;
+    }
+    for (i = 0; i < scene->light_count; i++) {
+        float numbers[7];
+        memcpy(numbers, tables[LGHT].data + i * sizeof *scene->lights + offsetof(kiln_scene_light, color), sizeof numbers);
+        if (scene->lights[i].kind > KILN_SPOT_LIGHT || !kiln_finite(numbers, 7)) return KILN_VALUE;
+    }
+    if (!kiln_finite((const float *)(const void *)tables[INST].data, (size_t)scene->instance_count * 10)) return KILN_VALUE;
+    if (!kiln_finite((const float *)(const void *)tables[MTRX].data, (size_t)scene->matrix_count * 16)) return KILN_VALUE;
+    if (!kiln_finite(scene->weights, scene->weight_count) || !kiln_finite(scene->times, scene->time_count)) return KILN_VALUE;
+    if (!kiln_finite(scene->values, scene->value_count)) return KILN_VALUE;
+    return kiln_check_scene_clips(scene);
 }
 
 /* ---- .hfont: glyph quads and kerning of a font with an SDF or MSDF atlas ---- */

@@ -17,15 +17,17 @@ use kiln_format::hanim::{HanimView, Keys};
 use kiln_format::hfont::{self, HfontView};
 use kiln_format::hman::HmanView;
 use kiln_format::hmat::{self, HmatView};
+use kiln_format::hmatx::{self, HmatxView};
 use kiln_format::hmesh::{self, CutView, HmeshView};
 use kiln_format::hpack::{CompressedHpackView, Payload};
+use kiln_format::hscn::{self, HscnView, TextRange};
 use kiln_format::ktx2::{Ktx2View, Transfer};
 use kiln_format::{Error, FORMATS, Pod, refs};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// The records that the C header uses in place, and its names for them. It reads the others field by field.
-const STRUCTS: [(&str, &str); 19] = [
+const STRUCTS: [(&str, &str); 32] = [
     ("MeshDesc", "kiln_mesh_desc"),
     ("MeshBounds", "kiln_mesh_bounds"),
     ("GpuVertex", "kiln_vertex"),
@@ -43,6 +45,19 @@ const STRUCTS: [(&str, &str); 19] = [
     ("MorphDelta", "kiln_morph_delta"),
     ("MeshNode", "kiln_mesh_node"),
     ("GpuMaterial", "kiln_material"),
+    ("TextRange", "kiln_text_range"),
+    ("MaterialExtension", "kiln_material_extension"),
+    ("MaterialTexture", "kiln_material_texture"),
+    ("SceneInfo", "kiln_scene_info"),
+    ("SceneTransform", "kiln_scene_transform"),
+    ("SceneNode", "kiln_scene_node"),
+    ("SceneMesh", "kiln_scene_mesh"),
+    ("SceneSkin", "kiln_scene_skin"),
+    ("SceneJoint", "kiln_scene_joint"),
+    ("SceneCamera", "kiln_scene_camera"),
+    ("SceneLight", "kiln_scene_light"),
+    ("SceneClip", "kiln_scene_clip"),
+    ("SceneChannel", "kiln_scene_channel"),
     ("Glyph", "kiln_glyph"),
     ("Pair", "kiln_pair"),
 ];
@@ -68,12 +83,15 @@ fn c_structures_have_declared_layouts() {
     let mut source = String::from(
         "#include \"kiln.h\"\n#include <stddef.h>\n#define HOLDS(n, c) typedef char n[(c) ? 1 : -1]\n",
     );
-    let mut seen = 0;
+    // Several formats have strings, and list the same record.
+    let mut seen = std::collections::BTreeSet::new();
     for layout in FORMATS.iter().flat_map(|format| format.layouts()) {
         let Some((_, name)) = STRUCTS.iter().find(|(record, _)| *record == layout.name) else {
             continue;
         };
-        seen += 1;
+        if !seen.insert(name) {
+            continue;
+        }
         source += &format!("HOLDS(size_{name}, sizeof({name}) == {});\n", layout.size);
         for field in layout.fields {
             let (field, offset, size) = (field.name, field.offset, field.size);
@@ -82,7 +100,7 @@ fn c_structures_have_declared_layouts() {
             );
         }
     }
-    assert_eq!(seen, STRUCTS.len(), "a structure has no record");
+    assert_eq!(seen.len(), STRUCTS.len(), "a structure has no record");
     source += "int main(void) { return 0; }\n";
     let dir = scratch("header-layouts");
     let file = dir.join("layouts.c");
@@ -173,6 +191,16 @@ fn walk(format: u8, bytes: &[u8]) -> Result<u64, Error> {
                 }
             }
         }
+        b'X' => {
+            let table = HmatxView::read(bytes)?;
+            for (i, row) in table.rows().iter().enumerate() {
+                sum.row(&table.rows(), i);
+                sum.text(table.text(row.name));
+                sum.text(table.text(row.extras));
+                sum.bytes(table.textures(&row).bytes());
+            }
+        }
+        b'S' => walk_scene(&HscnView::read(bytes)?, &mut sum),
         b'F' => walk_font(&HfontView::read(bytes)?, &mut sum),
         _ => {
             let texture = Ktx2View::read(bytes)?;
@@ -295,6 +323,47 @@ fn indices_in_range(mesh: &HmeshView<'_>) -> bool {
             .all(|joint| usize::from(joint) < mesh.joints().len())
 }
 
+fn walk_scene(scene: &HscnView<'_>, sum: &mut Sum) {
+    let labels =
+        |sum: &mut Sum, ranges: [TextRange; 2]| ranges.iter().for_each(|range| sum.text(scene.text(*range)));
+    let info = scene.info();
+    labels(sum, [info.name, info.extras]);
+    sum.text(scene.text(info.document_extras));
+    for (i, node) in scene.nodes().iter().enumerate() {
+        sum.row(&scene.nodes(), i);
+        labels(sum, [node.name, node.extras]);
+        sum.bytes(scene.weights(&node).bytes());
+        sum.bytes(scene.instances(&node).bytes());
+        sum.floats(&scene.matrix(&node).map_or(vec![], |matrix| matrix.to_vec()));
+        if scene.camera(&node).is_some() {
+            sum.row(&scene.cameras(), node.camera as usize);
+        }
+        if scene.light(&node).is_some() {
+            sum.row(&scene.lights(), node.light as usize);
+        }
+    }
+    for (i, mesh) in scene.meshes().iter().enumerate() {
+        sum.row(&scene.meshes(), i);
+        labels(sum, [mesh.name, mesh.extras]);
+    }
+    for (i, skin) in scene.skins().iter().enumerate() {
+        sum.row(&scene.skins(), i);
+        labels(sum, [skin.name, skin.extras]);
+        sum.bytes(scene.joints(&skin).bytes());
+    }
+    scene.cameras().iter().for_each(|camera| labels(sum, [camera.name, camera.extras]));
+    scene.lights().iter().for_each(|light| labels(sum, [light.name, light.extras]));
+    for (i, clip) in scene.clips().iter().enumerate() {
+        sum.row(&scene.clips(), i);
+        labels(sum, [clip.name, clip.extras]);
+        for (k, channel) in scene.channels(&clip).iter().enumerate() {
+            sum.row(&scene.channels(&clip), k);
+            sum.bytes(scene.times(&channel).bytes());
+            sum.bytes(scene.values(&channel).bytes());
+        }
+    }
+}
+
 fn walk_font(font: &HfontView<'_>, sum: &mut Sum) {
     let metrics = font.metrics();
     sum.number(metrics.atlas_tex);
@@ -335,6 +404,9 @@ fn samples() -> Vec<(u8, Vec<u8>)> {
         out.push((b'M', hmesh::write(&draw(strategies::mesh(), runner).parts()).unwrap()));
         out.push((b'R', hmat::write(&draw(strategies::materials(), runner)).unwrap()));
         out.push((b'A', strategies::write_clips(&draw(strategies::clips(), runner))));
+        let (rows, textures, text) = draw(strategies::material_extensions(), runner);
+        out.push((b'X', hmatx::write(&rows, &textures, &text).unwrap()));
+        out.push((b'S', hscn::write(&draw(strategies::scene(), runner)).unwrap()));
         let (metrics, glyphs, pairs) = draw(strategies::font(), runner);
         out.push((b'F', hfont::write(&metrics, &glyphs, &pairs).unwrap()));
         out.push((b'T', draw(strategies::texture(), runner)));

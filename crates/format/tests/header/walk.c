@@ -170,6 +170,61 @@ static kiln_status walk_animation(const void *data, size_t size) {
     return status;
 }
 
+static kiln_status walk_extensions(const void *data, size_t size) {
+    kiln_material_extensions table;
+    kiln_status status = kiln_material_extensions_open(data, size, &table);
+    uint32_t i;
+    if (status != KILN_OK) return status;
+    for (i = 0; i < table.count; i++) {
+        const kiln_material_extension *row = &table.rows[i];
+        fold(row, sizeof *row), text(kiln_text_of(table.text, row->name)), text(kiln_text_of(table.text, row->extras));
+        fold(table.textures + row->first_texture, row->texture_count * sizeof *table.textures);
+    }
+    return status;
+}
+
+static void labels(const kiln_scene *scene, kiln_text_range name, kiln_text_range extras) {
+    text(kiln_text_of(scene->text, name)), text(kiln_text_of(scene->text, extras));
+}
+
+static kiln_status walk_scene(const void *data, size_t size) {
+    kiln_scene scene;
+    kiln_status status = kiln_scene_open(data, size, &scene);
+    uint32_t i, k, count;
+    if (status != KILN_OK) return status;
+    labels(&scene, scene.info.name, scene.info.extras), text(kiln_text_of(scene.text, scene.info.document_extras));
+    for (i = 0; i < scene.node_count; i++) {
+        const kiln_scene_node *node = &scene.nodes[i];
+        const float *weights = kiln_scene_weights(&scene, node, &count);
+        fold(node, sizeof *node), labels(&scene, node->name, node->extras);
+        fold(weights, count * sizeof *weights);
+        fold(scene.instances + node->first_instance, node->instance_count * sizeof *scene.instances);
+        if (node->matrix >= 0) fold(scene.matrices[node->matrix], 64);
+        if (node->camera >= 0) fold(&scene.cameras[node->camera], sizeof *scene.cameras);
+        if (node->light >= 0) fold(&scene.lights[node->light], sizeof *scene.lights);
+    }
+    for (i = 0; i < scene.mesh_count; i++)
+        fold(&scene.meshes[i], sizeof *scene.meshes), labels(&scene, scene.meshes[i].name, scene.meshes[i].extras);
+    for (i = 0; i < scene.skin_count; i++) {
+        const kiln_scene_skin *skin = &scene.skins[i];
+        fold(skin, sizeof *skin), labels(&scene, skin->name, skin->extras);
+        fold(scene.joints + skin->first_joint, skin->joint_count * sizeof *scene.joints);
+    }
+    for (i = 0; i < scene.camera_count; i++) labels(&scene, scene.cameras[i].name, scene.cameras[i].extras);
+    for (i = 0; i < scene.light_count; i++) labels(&scene, scene.lights[i].name, scene.lights[i].extras);
+    for (i = 0; i < scene.clip_count; i++) {
+        const kiln_scene_clip *clip = &scene.clips[i];
+        fold(clip, sizeof *clip), labels(&scene, clip->name, clip->extras);
+        for (k = clip->first_channel; k < clip->first_channel + clip->channel_count; k++) {
+            const kiln_scene_channel *channel = &scene.channels[k];
+            fold(channel, sizeof *channel);
+            fold(scene.times + channel->first_time, channel->key_count * sizeof *scene.times);
+            fold(scene.values + channel->first_value, (size_t)kiln_channel_values(channel) * sizeof *scene.values);
+        }
+    }
+    return status;
+}
+
 static kiln_status walk_font(const void *data, size_t size) {
     kiln_font font;
     kiln_status status = kiln_font_open(data, size, &font);
@@ -228,6 +283,8 @@ int main(int argc, char **argv) {
         case 'M': status = walk_mesh(data, size); break;
         case 'R': status = walk_materials(data, size); break;
         case 'A': status = walk_animation(data, size); break;
+        case 'X': status = walk_extensions(data, size); break;
+        case 'S': status = walk_scene(data, size); break;
         case 'F': status = walk_font(data, size); break;
         case 'T': status = walk_texture(data, size); break;
         default: return 2;
