@@ -25,8 +25,9 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 C_LIBRARY = re.compile(r"^(libc|libm|libdl|libpthread|librt|ld-linux-[a-z0-9-]+)\.so\.\d+$")
-# Absolute paths of people's and runners' machines; `dist.py` replaces its own by /kiln, /cargo, /target and /rustc.
-MACHINE_PATHS = [rb"/root/", rb"/home/", rb"/Users/", rb"[A-Z]:\\\\Users\\\\", rb"\.cargo/registry", rb"registry/src/", rb"dist-build"]
+# Directories of people's and runners' machines, of cargo and rustup; `dist.py` replaces its own by /kiln, /cargo, /target and
+# /rustc. A name such as `//RootNode/root/` is no such directory.
+MACHINE_PATHS = [rb"(?<![\w./-])/(root|home|Users)/", rb"[A-Z]:\\Users\\", rb"\.cargo/", rb"\.rustup/", rb"registry/src/"]
 SHELLS = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"], "fish": ["fish", "--no-execute"], "powershell": ["pwsh", "-NoProfile", "-File"]}
 
 faults = []
@@ -89,8 +90,7 @@ def check_linkage(folder):
     """Executables without symbols and machine paths, which load the C library alone."""
     for path in sorted((folder / "bin").iterdir()):
         content = path.read_bytes()
-        own = [re.escape(str(folder).encode()) + rb"/" for folder in (ROOT, pathlib.Path.home())]
-        found = re.search(rb"[\x20-\x7e]{0,40}(" + rb"|".join(MACHINE_PATHS + own) + rb")[\x20-\x7e]{0,60}", content)
+        found = re.search(rb"|".join([*MACHINE_PATHS, re.escape(str(ROOT).encode()) + rb"/"]) + rb"[\x20-\x7e]{0,60}", content)
         expect(not found, f"{path.name} contains {found and found.group()}")
         if not content.startswith(b"\x7fELF"):
             not_checked(f"{path.name}: symbols and libraries of a file that is not ELF")
