@@ -31,11 +31,20 @@ fn registry() -> MutexGuard<'static, Registry> {
 }
 
 /// Removes the temporary files and directories of this process, and lets it create no others: for a process that is about
-/// to exit while other threads still work. A thread that creates one blocks until the exit, so that it reports no error.
+/// to exit while other threads still work. A thread that creates or renames one blocks until the exit, so that it reports no
+/// error.
 pub fn remove_all() {
     let mut registry = registry();
     registry.is_closed = true;
     std::mem::take(&mut registry.paths).iter().for_each(|(path, kind)| remove(path, *kind));
+}
+
+/// Blocks after [`remove_all`]: the process is about to exit.
+fn wait_for_exit(registry: MutexGuard<'_, Registry>) -> ! {
+    drop(registry);
+    loop {
+        std::thread::park();
+    }
 }
 
 fn remove(path: &Path, kind: Kind) {
@@ -61,10 +70,7 @@ impl TemporaryPath {
         // Locked while the file is created, so that none appears after `remove_all`.
         let mut registry = registry();
         if registry.is_closed {
-            drop(registry);
-            loop {
-                std::thread::park();
-            }
+            wait_for_exit(registry);
         }
         let created = create(&path)?;
         registry.paths.insert(path.clone(), kind);
@@ -86,8 +92,13 @@ impl TemporaryPath {
 
     /// Renames the file or directory; it is no longer temporary then.
     pub(crate) fn rename(&self, target: &Path) -> io::Result<()> {
-        file_in_use::rename(&self.path, target)?;
-        registry().paths.remove(&self.path);
+        let renamed = file_in_use::rename(&self.path, target);
+        let mut registry = registry();
+        if renamed.is_err() && registry.is_closed {
+            wait_for_exit(registry);
+        }
+        renamed?;
+        registry.paths.remove(&self.path);
         Ok(())
     }
 }
