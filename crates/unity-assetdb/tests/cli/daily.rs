@@ -46,19 +46,20 @@ fn assets_are_named_in_every_way() {
 #[test]
 fn contested_names_list_their_candidates() {
     let project = Project::sample();
-    project.asset("Assets/Old/Flag.png", 10, "TextureImporter:\n", "");
-    for name in ["Flag", "flag", "Flag.png", "FLAG.PNG"] {
+    let text = "%YAML 1.1\n--- !u!21 &2100000\nMaterial:\n  m_Name: Wood\n";
+    project.asset("Assets/New/Wood.mat", 10, "NativeFormatImporter:\n", text);
+    project.asset("Assets/Old/Wood.mat", 11, "NativeFormatImporter:\n", text);
+    for name in ["Wood", "wood", "Wood.mat", "WOOD.MAT"] {
         let run = project.run(&["uses", name]);
         assert_eq!(run.code, 1, "{name}: {}", run.err);
-        let mut paths: Vec<_> = cells(&run.out).iter().map(|row| row[4].to_owned()).collect();
-        paths.dedup();
-        assert_eq!(paths, ["Assets/Art/Flag.png", "Assets/Old/Flag.png"], "{name}: {}", run.err);
+        let paths: Vec<_> = cells(&run.out).iter().map(|row| row[4].to_owned()).collect();
+        assert_eq!(paths, ["Assets/New/Wood.mat", "Assets/Old/Wood.mat"], "{name}: {}", run.err);
     }
-    assert_eq!(project.run(&["guid", "Flag^Old"]).code, 0);
+    assert_eq!(project.run(&["guid", "Wood^Old"]).code, 0);
     // The name of a file, where only one has it.
     let run = project.run(&["guid", "Pole.prefab"]);
     assert!(run.code == 0 && run.out.contains("Assets/Pole.prefab"), "{}{}", run.out, run.err);
-    for missing in ["Fla", "Flag.pn", "Flag.jpg", ".png", "^", "Flag^"] {
+    for missing in ["Woo", "Wood.ma", "Wood.jpg", ".mat", "^", "Wood^"] {
         assert_eq!(project.run(&["guid", missing]).out, "", "{missing}");
     }
 }
