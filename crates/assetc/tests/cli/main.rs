@@ -6,6 +6,7 @@ mod cache;
 mod cache_server;
 mod checkpoint;
 mod commands;
+mod compressed_packs;
 mod concurrency;
 mod config;
 mod convert;

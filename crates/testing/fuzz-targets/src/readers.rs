@@ -6,6 +6,7 @@ use crate::checksums;
 use crate::in_memory_build::{JOURNAL, build_twice};
 use kiln_engine::mem::Mem;
 use kiln_engine::{Journal, Records, RelPath};
+use kiln_format::hpack::{CompressedHpackView, is_accepted_size};
 use kiln_format::pak::animation::AnimationView;
 use kiln_format::pak::bitmap::BitmapView;
 use kiln_format::pak::mesh::MeshView;
@@ -42,6 +43,21 @@ pub(crate) fn format(name: &str, bytes: &[u8]) {
         format.check_references("a", bytes, &Nothing, &mut |problem| drop(black_box(problem))),
     ];
     assert!(!verified || results.iter().all(Result::is_ok), "the file verifies, but is not readable");
+}
+
+/// Reads a pack, and decompresses its files. No table of contents makes a file larger than the format allows.
+pub(crate) fn hpack(bytes: &[u8]) {
+    format("hpack", bytes);
+    let Ok(pack) = CompressedHpackView::read(bytes) else { return };
+    for (entry, payload) in pack.files() {
+        assert!(is_accepted_size(entry.size, entry.content_size));
+        let content = payload.content();
+        if let Ok(content) = &content {
+            assert_eq!(content.len() as u64, payload.content_size());
+        }
+        assert!(payload.stored().is_none() || content.is_ok(), "a stored file is readable");
+        black_box(content.is_ok());
+    }
 }
 
 /// Reads a pak, and its header and index as if the checksums matched. Exports all assets without their checksums.

@@ -500,12 +500,36 @@ fn outputs(all: &mut Vec<Bomb>) {
     });
     pack.runs = vec![vec!["check", "x.hpack"], vec!["info", "x.hpack"], vec!["pack", "info", "x.hpack"]];
     all.push(pack);
+    let bombs: [(&str, fn() -> Vec<u8>); 3] = [
+        ("2 GB", || compressed_pack(2 << 30)),
+        ("2^62 bytes", || compressed_pack(1 << 62)),
+        ("1 MB, but has 2 GB", || compressed_pack(1 << 20)),
+    ];
+    for (content, make) in bombs {
+        let mut pack = looked(&format!("compressed pack that declares {content}"), "x.hpack", make);
+        pack.runs = vec![vec!["check", "x.hpack"], vec!["extract", "x.hpack", "-o", "out"]];
+        all.push(pack);
+    }
     let mut journal = looked("journal with a record of 4 GB", "runtime/.assetc-cache", || {
         [&b"KILNJRNL\x03\0\0\0\0\0\0\0\xff\xff\xff\xff"[..], &[0; 64]].concat()
     });
     journal.rejected = false;
     journal.runs.push(vec!["-q"]);
     all.push(journal);
+}
+
+/// Returns a pack of version 3 with one file: 2 GB of zeros, with this content size in the table of contents.
+fn compressed_pack(content_size: u64) -> Vec<u8> {
+    let frame = zstd_zeros(2 << 30);
+    let mut out = b"HPAK\x03\0\0\0\x01\0\0\0\0\0\0\0\x20\0\0\0\0\0\0\0".to_vec();
+    for value in [64, frame.len() as u64, content_size] {
+        out.extend(value.to_le_bytes());
+    }
+    // A shader, so that `check` has to read it.
+    out.extend(b"\x06\x05\0x.spv");
+    out.resize(64, 0);
+    out.extend(frame);
+    out
 }
 
 /// Returns a KTX2 file of one uncompressed mip level of zeros with Zstandard supercompression, by the specification.
