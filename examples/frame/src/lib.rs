@@ -1,23 +1,19 @@
 //! Draws the scene of a pak with wgpu, off-screen.
 //!
 //! ```sh
-//! cargo run --manifest-path examples/frame/Cargo.toml -- frame.ppm
-//! cargo test --manifest-path examples/frame/Cargo.toml
+//! examples/frame/run frame.ppm        # bakes the art, compares pixels, and writes the image
 //! ```
 //!
 //! The vertex layout of each mesh comes from the attributes that [`pak::mesh::VertexType`] lists, vertices and indices go
 //! to the GPU as they are in the pak, and bitmaps of any format are converted while they are copied to the staging
 //! buffer. There is no window, so that it also runs where there is only a software driver (Debian's
-//! `mesa-vulkan-drivers`). The art is baked by `build.rs`.
+//! `mesa-vulkan-drivers`).
 
 mod gpu;
 
 use gpu::{Draw, Gpu};
 use pak::{Pak, PakBuf};
 use std::error::Error;
-
-/// The pak that the build script has baked.
-pub const PAK: &str = concat!(env!("OUT_DIR"), "/frame.pak");
 
 /// A drawn frame: rows of RGBA texels from the top.
 pub struct Frame {
@@ -32,7 +28,8 @@ pub struct Frame {
 impl Frame {
     /// Returns the colour at a place, from −1 to 1 to the right and upwards, as the scene has it.
     pub fn at(&self, x: f32, y: f32) -> [u8; 4] {
-        let texel = |place: f32| (((place + 1.0) * 0.5 * self.side as f32) as usize).min(self.side as usize - 1);
+        let texel =
+            |place: f32| (((place + 1.0) * 0.5 * self.side as f32) as usize).min(self.side as usize - 1);
         let start = (texel(-y) * self.side as usize + texel(x)) * 4;
         self.texels.as_chunks::<4>().0[start / 4]
     }
@@ -50,7 +47,8 @@ pub fn draw(pak: &PakBuf, key: &str, side: u32) -> Result<Frame, Box<dyn Error>>
         let instance = gpu.instance(place.rotation(), place.scale(), place.translation());
         for primitive in pak.read_mesh_id(mesh)?.primitives() {
             let material = place.materials().get(usize::from(primitive.material()));
-            let material = material.and_then(|id| pak.read_material_id(*id)).ok_or("a mesh without a material")?;
+            let material =
+                material.and_then(|id| pak.read_material_id(*id)).ok_or("a mesh without a material")?;
             let texture = gpu.texture(&pak.read_bitmap_id(material.color)?)?;
             draws.push(gpu.prepare(primitive, &instance, &texture)?);
         }

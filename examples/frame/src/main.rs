@@ -4,11 +4,12 @@ use pak::PakBuf;
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let Some(image) = std::env::args_os().nth(1) else {
-        eprintln!("usage: frame <image.ppm>");
+    let args: Vec<_> = std::env::args_os().skip(1).collect();
+    let [pak, image] = args.as_slice() else {
+        eprintln!("usage: frame <frame.pak> <image.ppm>");
         std::process::exit(2);
     };
-    let frame = frame::draw(&PakBuf::open(frame::PAK)?, "scene", 256)?;
+    let frame = frame::draw(&PakBuf::open(pak)?, "scene", 256)?;
     let mut ppm = format!("P6 {0} {0} 255\n", frame.side).into_bytes();
     ppm.extend(frame.texels.as_chunks::<4>().0.iter().flat_map(|[r, g, b, _]| [*r, *g, *b]));
     std::fs::write(image, ppm)?;

@@ -1,4 +1,5 @@
-//! The frame has the colours of the sources at the places of the scene. Needs a Vulkan driver, such as lavapipe.
+//! The frame has the colours of the sources at the places of the scene. Needs a Vulkan driver, such as lavapipe, and the
+//! baked art: `examples/frame/run` runs it.
 
 use pak::PakBuf;
 
@@ -7,7 +8,8 @@ const TILES: [[u8; 4]; 4] = [[230, 30, 20, 255], [20, 200, 40, 255], [30, 60, 24
 
 #[test]
 fn pixels_are_those_of_the_art() {
-    let frame = frame::draw(&PakBuf::open(frame::PAK).unwrap(), "scene", 256).unwrap();
+    let pak = std::env::var_os("FRAME_PAK").expect("FRAME_PAK is the baked art/frame.toml");
+    let frame = frame::draw(&PakBuf::open(pak).unwrap(), "scene", 256).unwrap();
     // sRGB to linear and back rounds.
     let is = |place: (f32, f32), wanted: [u8; 4]| {
         let found = frame.at(place.0, place.1);
