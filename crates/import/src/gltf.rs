@@ -266,8 +266,9 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
     }
 
     let reached = nodes::reachable(&nodes, &roots);
-    let drawn = nodes.iter().zip(&reached).filter(|(_, r)| **r && options.geometry);
-    let drawn: BTreeSet<MeshId> = drawn.filter_map(|(n, _)| n.mesh).collect();
+    let drawn = nodes.iter().zip(&reached).filter(|(_, reached)| **reached);
+    let mut drawn: BTreeSet<MeshId> = drawn.filter_map(|(n, _)| n.mesh).collect();
+    let with_materials = if options.geometry { BTreeSet::new() } else { std::mem::take(&mut drawn) };
     size::check(&document, &drawn, options, &limits)?;
     let material::Materials { list: materials, conversions } = materials;
     let mut geometry = Geometry {
@@ -281,6 +282,9 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
     for (index, at) in document.meshes.iter().enumerate() {
         limits.check_time(deadline)?;
         let is_drawn = drawn.contains(&MeshId(index as u32));
+        if with_materials.contains(&MeshId(index as u32)) {
+            geometry.note_materials(at)?;
+        }
         meshes.push(if is_drawn {
             geometry.mesh(at)?
         } else {

@@ -181,3 +181,44 @@ fn new_projects_leave_images_of_models_out() {
     p.run(&["init"]).expect(0);
     assert!(String::from_utf8(p.read("assetc.yml")).unwrap().contains("standalone: unreferenced"));
 }
+
+/// The images of a glTF model are those of the materials that it draws, also before it is decoded.
+#[test]
+fn images_of_new_gltf_models_are_known_before_they_are_built() {
+    let p = Project::new();
+    for (number, name) in ["drawn", "unused"].into_iter().enumerate() {
+        p.write(&format!("assets/{name}.png"), test_image(8, 8, number as u32));
+    }
+    let triangle: Vec<u8> =
+        [0.0f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+    p.write("assets/m.bin", triangle);
+    let material = |texture: usize| {
+        format!("{{\"pbrMetallicRoughness\":{{\"baseColorTexture\":{{\"index\":{texture}}}}}}}")
+    };
+    let model = |generator: &str| {
+        format!(
+            "{{\"asset\":{{\"version\":\"2.0\",\"generator\":\"{generator}\"}},\"scenes\":[{{\"nodes\":[0]}}],\
+             \"nodes\":[{{\"mesh\":0}}],\
+             \"meshes\":[{{\"primitives\":[{{\"attributes\":{{\"POSITION\":0}},\"material\":0}}]}}],\
+             \"materials\":[{},{}],\"textures\":[{{\"source\":0}},{{\"source\":1}}],\
+             \"images\":[{{\"uri\":\"drawn.png\"}},{{\"uri\":\"unused.png\"}}],\
+             \"accessors\":[{{\"bufferView\":0,\"componentType\":5126,\"count\":3,\"type\":\"VEC3\",\
+             \"min\":[0,0,0],\"max\":[1,1,0]}}],\
+             \"bufferViews\":[{{\"buffer\":0,\"byteLength\":36}}],\
+             \"buffers\":[{{\"uri\":\"m.bin\",\"byteLength\":36}}]}}",
+            material(0),
+            material(1)
+        )
+    };
+    p.write("assets/m.gltf", model("one")).write("assetc.yml", UNREFERENCED);
+    let planned = || {
+        let json = p.run(&["--dry-run", "--json"]).expect(0).json();
+        let sources = json["build"].as_array().unwrap().iter();
+        sources.map(|one| one["source"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(planned(), ["m.gltf", "unused.png"]);
+    assert_eq!(p.build(), (2, 0));
+    assert!(!p.exists("runtime/drawn.ktx2"));
+    p.write("assets/m.gltf", model("two"));
+    assert_eq!(planned(), ["m.gltf"]);
+}

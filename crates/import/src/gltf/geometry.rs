@@ -71,6 +71,17 @@ impl<'a> Geometry<'_, 'a> {
         Ok(mesh)
     }
 
+    /// Notes the materials of the primitives of a mesh, which is not decoded.
+    pub(super) fn note_materials(&mut self, at: Value<'a>) -> Result<(), Diag> {
+        for primitive in at.list("primitives")?.iter().filter(|primitive| is_triangles(*primitive)) {
+            if let Some(reference) = primitive.get("material") {
+                let (id, _) = reference.resolve(self.document.materials, "material")?;
+                self.notes.used.insert(MaterialId(id));
+            }
+        }
+        Ok(())
+    }
+
     fn primitive(&mut self, at: Value<'a>) -> Result<Option<Primitive>, Diag> {
         let Some(mode) = Mode::new(at)? else { return Ok(None) };
         let attributes = at.required("attributes")?.object()?;
