@@ -11,6 +11,7 @@ use crate::recipe::Recipe;
 use kiln_engine::{CacheEntry, PlacedArtifact, Rejected, RelPath};
 use kiln_format::hman::{Colorspace, ManifestKind};
 use kiln_format::hmat::HmatView;
+use kiln_format::hmatx::HmatxView;
 use kiln_format::ktx2;
 use kiln_format::{by_path, refs};
 use std::collections::HashSet;
@@ -63,7 +64,11 @@ pub(crate) fn check(
             }
             if let Ok(table) = HmatView::read(&bytes) {
                 let refs = table.materials().iter().flat_map(|material| material.textures());
-                used = Some(refs.filter(|texture| *texture != refs::NO_REF).collect());
+                used.get_or_insert_default().extend(refs.filter(|texture| *texture != refs::NO_REF));
+            }
+            if let Ok(table) = HmatxView::read(&bytes) {
+                used.get_or_insert_default()
+                    .extend(table.all_textures().iter().map(|texture| texture.texture));
             }
             if let Some(space) = colorspace(name, &bytes) {
                 if recipe.info().colorspace.is_some_and(|expected| expected != space) {

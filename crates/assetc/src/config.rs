@@ -40,7 +40,7 @@ pub(crate) use values::is_variant_name;
 pub use values::{
     AlphaCutoff, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth, DistanceField,
     GltfCompress, GltfTextures, GpuTarget, IncludeDirs, Index, Lambda, LodCount, LutDepth, MeshFormat, Mips,
-    Optimize, Pixels, Precompressed, Quality, QualitySetting, RelativeError, Standalone, Suffixes,
+    Optimize, Pixels, Precompressed, Quality, QualitySetting, RelativeError, Skins, Standalone, Suffixes,
     Supercompress, Tangents, Target, TexelFormat, TextureKind, Variant, Variants, Wrap,
 };
 

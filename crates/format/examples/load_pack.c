@@ -136,6 +136,13 @@ static kiln_status load(const void *data, size_t size) {
             show_texture(&pack, &manifest, "occ", material->occlusion_tex);
             show_texture(&pack, &manifest, "emissive", material->emissive_tex);
         }
+        /* Models that are compiled with mesh.scene_data have their nodes, cameras and lights in a scene. */
+        if (beside(&pack, entry.path, "hscn", &other)) {
+            kiln_scene scene;
+            if ((status = kiln_scene_open(other.bytes.data, other.bytes.size, &scene)) != KILN_OK) return status;
+            printf("  scene: %u nodes, %u cameras, %u lights, %u clips\n", scene.node_count, scene.camera_count, scene.light_count,
+                   scene.clip_count);
+        }
     }
     return KILN_OK;
 }

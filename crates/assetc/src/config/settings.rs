@@ -8,7 +8,7 @@ use super::source_roles::SourceRoles;
 use super::values::{
     AlphaCutoff, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth, DistanceField,
     GltfCompress, GltfTextures, GpuTarget, IncludeDirs, Index, Lambda, LodCount, LutDepth, MeshFormat, Mips,
-    Optimize, Pixels, Precompressed, Quality, QualitySetting, RelativeError, Standalone, Suffixes,
+    Optimize, Pixels, Precompressed, Quality, QualitySetting, RelativeError, Skins, Standalone, Suffixes,
     Supercompress, Tangents, Target, TexelFormat, TextureKind, Value, Variants, Wrap,
 };
 use kiln_config::yaml::Scalar;
@@ -124,6 +124,10 @@ settings! {
         optimize: bool = true,
         /// Add cluster LODs: a hierarchy of clusters for continuous level of detail, in pages for streaming.
         clusters: bool = false,
+        /// Skins of a model: the first one, or all of them as one skeleton.
+        skins: Skins = Skins::First,
+        /// Write the scene of a model (`.hscn`: nodes, cameras, lights, animations) and its material extensions (`.hmatx`).
+        scene_data: bool = false,
         /// Format of models: `.hmesh` with its companions, or one optimised glTF 2.0 (`.glb`) for engines that load the standard.
         format: MeshFormat = MeshFormat::Hmesh,
         /// Images of a glTF output: UASTC textures (`KHR_texture_basisu`), or as they are in the source.
@@ -307,6 +311,8 @@ mod tests {
              mesh.merge=true\n\
              mesh.optimize=true\n\
              mesh.scene=false\n\
+             mesh.scene_data=false\n\
+             mesh.skins=first\n\
              mesh.tangents=auto\n\
              shader.debug=false\n\
              shader.defines=false\n\

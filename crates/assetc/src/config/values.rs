@@ -313,6 +313,13 @@ own_words! {
         /// Binary glTF 2.0.
         Gltf = "gltf",
     }
+    /// The skins of a model that are written.
+    Skins {
+        /// The first skin; meshes of others stay in their bind pose.
+        First = "first",
+        /// All skins, as one skeleton.
+        All = "all",
+    }
     /// The images of a glTF output.
     GltfTextures {
         /// KTX2 with UASTC texels.

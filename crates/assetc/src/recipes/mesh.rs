@@ -1,5 +1,5 @@
 //! Models, `*.gltf`, `*.glb`, `*.obj` and (feature `fbx`) `*.fbx`, to `.hmesh`, with `.hmat`, textures and `.hanim` beside it
-//! where the model has materials and animations.
+//! where the model has materials and animations; with `mesh.scene_data` also `.hscn` and `.hmatx`.
 //!
 //! The model is imported, the primitives that it draws are processed one by one, materials and textures follow in the
 //! order of the mesh's material slots, and animation channels are converted to the joints of the skeleton.
@@ -9,12 +9,14 @@ mod cluster_lods;
 mod curve;
 mod extra;
 mod geometry;
+mod material_extensions;
 pub(crate) mod materials;
 mod parts;
+mod scene_file;
 mod skeleton;
 
 use crate::artifact::{FileArtifact, FileMetadata};
-use crate::config::{Index, MeshFormat, Settings};
+use crate::config::{Index, MeshFormat, Settings, Skins};
 use crate::plural;
 use crate::recipe::{Compiled, Recipe, RecipeInfo, suffix};
 use crate::recipes::gltf::GltfModel;
@@ -24,8 +26,9 @@ use geometry::Geometry;
 use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceFiles, SourceTree};
 use kiln_import::gltf::{self, SceneSelection};
 use kiln_import::{Imported, obj};
-use kiln_ir::{Scene, Valid};
+use kiln_ir::{NodeId, Scene, Valid};
 use materials::{is_texture_name, with_ending};
+use scene_file::SceneFile;
 use skeleton::Skeleton;
 
 /// The version of the mesh pipeline without textures.
@@ -62,7 +65,8 @@ impl Recipe for Mesh {
         let Some(rest) = suffix(source).and_then(|s| output.as_str().strip_prefix(s.stem)) else {
             return false;
         };
-        matches!(rest, ".hmesh" | ".hmat" | ".hanim") || rest.strip_prefix('/').is_some_and(is_texture_name)
+        matches!(rest, ".hmesh" | ".hmat" | ".hanim" | ".hscn" | ".hmatx")
+            || rest.strip_prefix('/').is_some_and(is_texture_name)
     }
 
     fn find_images(
@@ -106,6 +110,9 @@ fn import(
             let scene = scene.map_or(SceneSelection::Default, SceneSelection::Index);
             let options = gltf::Options::new().scene(scene).geometry(geometry);
             let options = options.vertex_colors(true).uv_sets(true).morph_targets(true);
+            let with_scene = settings.mesh.scene_data;
+            let options =
+                options.scene_data(with_scene).transmission(with_scene).material_extensions(with_scene);
             gltf::import_with(files, source, &options)
         }
     }
@@ -118,10 +125,12 @@ fn compile(
     output: &RelPath,
     settings: &Settings,
 ) -> Result<Vec<FileArtifact>, Diag> {
-    let skeleton = Skeleton::of(&scene);
+    let skeleton = Skeleton::of(&scene, settings.mesh.skins)?;
+    let scene_file = if settings.mesh.scene_data { Some(SceneFile::of(&scene)?) } else { None };
+    let stem = output.as_str().strip_suffix(".hmesh").unwrap_or(output.as_str());
     let found = parts::parts(&scene, skeleton.as_ref(), settings.mesh.merge, cx.inputs.limits())?;
-    if let Some(message) = further_skins(&scene, found.other_skins) {
-        let hint = "merge the skins, or export each of them as a separate model";
+    if let Some(message) = further_skins(&scene, found.other_skins, settings.mesh.skins) {
+        let hint = "set mesh.skins to all, merge the skins, or export each of them as a separate model";
         cx.warn(Diag::new(Code::GltfSecondSkin, message).hint(hint));
     }
     if skeleton.as_ref().is_some_and(|skeleton| skeleton.sheared) {
@@ -137,8 +146,13 @@ fn compile(
     let geometry =
         Geometry::of(found.parts, meshes, &drawn, &scene.materials, &wanted, with_clusters, limits)?;
     let Some(geometry) = geometry else {
-        cx.warn(Diag::new(Code::MeshEmpty, "the model has no triangles, so no output is written"));
-        return Ok(vec![]);
+        let Some(scene_file) = scene_file else {
+            cx.warn(Diag::new(Code::MeshEmpty, "the model has no triangles, so no output is written"));
+            return Ok(vec![]);
+        };
+        cx.warn(Diag::new(Code::MeshEmpty, "the model has no triangles, so only its scene is written"));
+        let (path, bytes) = (with_ending(stem, ".hscn")?, scene_file.write(|_| (0, 0))?);
+        return Ok(vec![cx.artifact(&path, FileMetadata::of(&path), &bytes)?]);
     };
     geometry.warnings.iter().for_each(|warning| cx.warn(warning.clone()));
 
@@ -147,46 +161,72 @@ fn compile(
     let slots = geometry.slots.clone();
     let hashes = materials::hashes(cx, &scene.materials, &slots);
     let nodes = (!settings.mesh.merge && !scene.nodes.is_empty()).then_some((&scene, drawn.as_slice()));
+    let submeshes =
+        nodes.filter(|_| scene_file.is_some()).map(|(scene, drawn)| geometry.node_submeshes(scene, drawn));
     let mesh = geometry.write(&hashes, skeleton.as_ref(), nodes)?;
     let mut artifacts = vec![cx.artifact(output, FileMetadata::of(output), &mesh)?];
     if !slots.is_empty() {
         artifacts.extend(materials::artifacts(cx, &scene, &slots, output, settings)?);
     }
+    unexported_motion(&scene, skeleton.is_some(), settings).into_iter().for_each(|warning| cx.warn(warning));
+    if let Some(skeleton) = &skeleton {
+        let clips = clips::clips(&scene, skeleton, settings)?;
+        clips.warnings.into_iter().for_each(|warning| cx.warn(warning));
+        if let Some(bytes) = clips.bytes {
+            let clips = with_ending(stem, ".hanim")?;
+            artifacts.push(cx.artifact(&clips, FileMetadata::of(&clips), &bytes)?);
+        }
+    }
+    if let Some(scene_file) = scene_file {
+        let of = |node: NodeId| submeshes.as_ref().map_or((0, 0), |submeshes| submeshes[node.0 as usize]);
+        let (path, bytes) = (with_ending(stem, ".hscn")?, scene_file.write(of)?);
+        artifacts.push(cx.artifact(&path, FileMetadata::of(&path), &bytes)?);
+    }
+    Ok(artifacts)
+}
+
+/// Returns the warnings about animations that the outputs do not have, or that cannot move what is drawn.
+fn unexported_motion(scene: &Scene, has_skeleton: bool, settings: &Settings) -> Vec<Diag> {
+    let mut warnings = Vec::new();
     let morph_channels: usize = scene.animations.iter().map(|clip| clip.morph_channels.len()).sum();
-    if morph_channels > 0 {
+    if morph_channels > 0 && !settings.mesh.scene_data {
         let (one, many) = (
             "animation channel changes morph target weights, and is not exported",
             "animation channels change morph target weights, and are not exported",
         );
         let message = plural::count(morph_channels, one, many);
-        cx.warn(Diag::new(Code::GltfDataIgnored, message));
+        warnings.push(Diag::new(Code::GltfDataIgnored, message).hint("set mesh.scene_data to true"));
     }
     // A clip of morph target weights moves no node.
     let moving =
         scene.animations.iter().filter(|clip| !clip.channels.is_empty() || clip.morph_channels.is_empty());
     let moving = moving.count();
-    if skeleton.is_none() && moving > 0 {
+    if has_skeleton || moving == 0 {
+        return warnings;
+    }
+    if !settings.mesh.scene_data {
         let (one, many) = (
             "animation moves nodes that are not joints of a skin, and is not exported",
             "animations move nodes that are not joints of a skin, and are not exported",
         );
-        let message = plural::count(moving, one, many);
-        cx.warn(Diag::new(Code::AnimationNotJoint, message).hint("bind the mesh to a skin"));
+        let hint = "bind the mesh to a skin, or set mesh.scene_data to true";
+        warnings.push(Diag::new(Code::AnimationNotJoint, plural::count(moving, one, many)).hint(hint));
+    } else if settings.mesh.merge {
+        let (one, many) = (
+            "animation moves nodes, but the vertices of the mesh are in world space",
+            "animations move nodes, but the vertices of the mesh are in world space",
+        );
+        let hint = "set mesh.merge to false to keep each mesh in the space of its node";
+        warnings.push(Diag::new(Code::AnimationNotJoint, plural::count(moving, one, many)).hint(hint));
     }
-    if let Some(skeleton) = &skeleton {
-        let clips = clips::clips(&scene, skeleton, settings)?;
-        clips.warnings.into_iter().for_each(|warning| cx.warn(warning));
-        if let Some(bytes) = clips.bytes {
-            let stem = output.as_str().strip_suffix(".hmesh").unwrap_or(output.as_str());
-            let clips = with_ending(stem, ".hanim")?;
-            artifacts.push(cx.artifact(&clips, FileMetadata::of(&clips), &bytes)?);
-        }
-    }
-    Ok(artifacts)
+    warnings
 }
 
 /// Returns the warning about skins after the first: `posed` of them have drawn meshes, the others are unused.
-fn further_skins(scene: &Scene, posed: usize) -> Option<String> {
+fn further_skins(scene: &Scene, posed: usize, skins: Skins) -> Option<String> {
+    if skins == Skins::All {
+        return None;
+    }
     let unused = scene.skins.len().saturating_sub(1 + posed);
     let posed = (posed > 0).then(|| {
         let (one, many) = (

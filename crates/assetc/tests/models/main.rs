@@ -11,6 +11,7 @@ mod model;
 mod placement;
 mod pose;
 mod project;
+mod scene;
 mod shapes;
 mod sharing;
 mod skins;

@@ -122,7 +122,7 @@ impl Source<'_> {
     }
 
     /// Evaluates an animation at a time: values by node and path.
-    fn overrides(&self, moment: Moment) -> BTreeMap<(usize, String), Vec<f64>> {
+    pub(crate) fn overrides(&self, moment: Moment) -> BTreeMap<(usize, String), Vec<f64>> {
         let Some((animation, time, splines)) = moment else { return BTreeMap::new() };
         let animation = &self.0.json["animations"][animation];
         let channels = animation["channels"].as_array().unwrap();
@@ -138,9 +138,14 @@ impl Source<'_> {
     /// Evaluates a sampler at a time (glTF 2.0, appendix C).
     fn sample(&self, sampler: &Value, rotation: bool, time: f64, splines: Splines) -> Vec<f64> {
         let times: Vec<f64> = self.elements(&sampler["input"]).iter().map(|t| t[0]).collect();
-        let values = self.elements(&sampler["output"]);
+        let mut values = self.elements(&sampler["output"]);
         let way = sampler["interpolation"].as_str().unwrap_or("LINEAR");
         let cubic = way == "CUBICSPLINE";
+        if values[0].len() == 1 {
+            // Morph target weights: as many scalars for each value as there are targets.
+            let targets = values.len() / times.len() / if cubic { 3 } else { 1 };
+            values = values.concat().chunks_exact(targets).map(<[f64]>::to_vec).collect();
+        }
         let value = |key: usize| if cubic { &values[3 * key + 1] } else { &values[key] };
         let (first, last) = (times[0], times[times.len() - 1]);
         if time <= first {

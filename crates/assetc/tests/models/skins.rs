@@ -149,7 +149,13 @@ fn moving() -> Model {
 /// Evaluates source and output in the bind pose and throughout an animation, and compares every vertex.
 #[track_caller]
 fn assert_same(model: &Model, settings: &str, splines: Splines, share: f64) -> Compiled {
-    let compiled = Compiled::with(model, &format!("{SETTINGS}{settings}"));
+    assert_same_with(model, &format!("{SETTINGS}{settings}"), splines, share)
+}
+
+/// As [`assert_same`], with all settings.
+#[track_caller]
+fn assert_same_with(model: &Model, settings: &str, splines: Splines, share: f64) -> Compiled {
+    let compiled = Compiled::with(model, settings);
     let mesh = compiled.mesh();
     let source = Source(model);
     let check = |wanted: Vec<Vec<[Vec3; 3]>>, joints: &[Mat], what: &str| {
@@ -305,18 +311,41 @@ fn keeps_four_strongest_influences() {
     assert!(compiled.mesh().skin().iter().any(|vertex| vertex.joints.iter().any(|joint| *joint > 3)));
 }
 
-#[test]
-fn other_skins_stay_in_their_bind_pose() {
+/// Adds a mesh with a skin of its own to [`moving`].
+fn two_skins(joints: &[usize]) -> Model {
     let mut model = moving();
     let mut chance = Chance(21);
-    let primitive = skinned(&mut model, &mut chance, 2);
+    let primitive = skinned(&mut model, &mut chance, joints.len() as u16);
     let mesh = model.push("meshes", json!({"primitives": [primitive]}));
-    let inverse: Vec<f32> = (0..2).flat_map(|_| affine(&mut chance)).collect();
+    let inverse: Vec<f32> = (0..joints.len()).flat_map(|_| affine(&mut chance)).collect();
     let inverse = model.floats("MAT4", &inverse);
-    model.push("skins", json!({"joints": [KNEE, HIP], "inverseBindMatrices": inverse}));
+    model.push("skins", json!({"joints": joints, "inverseBindMatrices": inverse}));
     let second = model.push("nodes", json!({"mesh": mesh, "skin": 1, "translation": [9, 9, 9]}));
     model.json["scenes"][0]["nodes"].as_array_mut().unwrap().push(json!(second));
+    model
+}
 
+#[test]
+fn all_skins_move_as_in_the_source() {
+    // Joints that both skins have, and a joint of the second skin below an intermediate node and a joint of the first.
+    for joints in [&[KNEE, HIP][..], &[BETWEEN, FOOT], &[FOOT]] {
+        let model = two_skins(joints);
+        let settings = "mesh: {optimize: false, lods: false, skins: all}";
+        let compiled = assert_same_with(&model, settings, Splines::Follow, CLOSE);
+        assert_eq!(compiled.mesh().joints().len(), 3 + joints.len());
+        assert_eq!(compiled.codes(), ["mesh-zero-weights"], "{:?}", compiled.warnings);
+    }
+    // A skin that no mesh uses is written, too.
+    let mut model = moving();
+    model.push("skins", json!({"joints": [ARMATURE, BETWEEN]}));
+    let settings = "mesh: {optimize: false, lods: false, skins: all}";
+    let compiled = assert_same_with(&model, settings, Splines::Follow, CLOSE);
+    assert_eq!(compiled.mesh().joints().len(), 5);
+}
+
+#[test]
+fn other_skins_stay_in_their_bind_pose() {
+    let model = two_skins(&[KNEE, HIP]);
     let compiled = Compiled::with(&model, SETTINGS);
     assert!(compiled.codes().contains(&"gltf-second-skin"), "{:?}", compiled.warnings);
     let view = compiled.mesh();

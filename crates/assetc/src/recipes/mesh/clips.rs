@@ -34,25 +34,30 @@ pub(crate) fn clips(scene: &Scene, skeleton: &Skeleton, settings: &Settings) -> 
     for (index, animation) in scene.animations.iter().enumerate() {
         let mut clip = Vec::new();
         for channel in &animation.channels {
-            let Some(joint) = skeleton.joint(channel.node) else {
+            let joints = skeleton.joints_of(channel.node);
+            if joints.is_empty() {
                 elsewhere += 1;
                 continue;
-            };
+            }
             let interp = match channel.interpolation {
                 Interpolation::Step => Interp::Step,
                 Interpolation::Linear | Interpolation::CubicSpline => Interp::Linear,
             };
             let keys = curve::keys(channel, settings.animation.cubic);
-            let fold = skeleton.fold(joint);
-            let three = |[x, y, z, _]: [f32; 4]| [x, y, z];
-            let track = match channel.property {
-                Property::Translation => Track::Translation(vec3(&keys, |v| fold.translation(three(v)))),
-                Property::Scale => Track::Scale(vec3(&keys, |v| fold.scale(three(v)))),
-                Property::Rotation => Track::Rotation(
-                    keys.iter().map(|k| Vec4Key { time: k.time, value: fold.rotation(k.value) }).collect(),
-                ),
-            };
-            clip.push((joint, interp, track));
+            clip.extend(joints.iter().map(|joint| {
+                let fold = skeleton.fold(*joint);
+                let three = |[x, y, z, _]: [f32; 4]| [x, y, z];
+                let track = match channel.property {
+                    Property::Translation => Track::Translation(vec3(&keys, |v| fold.translation(three(v)))),
+                    Property::Scale => Track::Scale(vec3(&keys, |v| fold.scale(three(v)))),
+                    Property::Rotation => Track::Rotation(
+                        keys.iter()
+                            .map(|k| Vec4Key { time: k.time, value: fold.rotation(k.value) })
+                            .collect(),
+                    ),
+                };
+                (*joint, interp, track)
+            }));
         }
         if !clip.is_empty() {
             let named = !animation.name.is_empty();
@@ -60,7 +65,7 @@ pub(crate) fn clips(scene: &Scene, skeleton: &Skeleton, settings: &Settings) -> 
             tracks.push(clip);
         }
     }
-    if elsewhere > 0 {
+    if elsewhere > 0 && !settings.mesh.scene_data {
         let (one, many) = (
             "channel moves a node that is not a joint, and is not exported",
             "channels move nodes that are not joints, and are not exported",

@@ -6,7 +6,7 @@
 use super::parts::DrawnMesh;
 use kiln_engine::{Code, Diag};
 use kiln_format::hmesh::{self, Colors, MeshNode, MorphDelta, MorphSet, MorphTarget, NO_PARENT};
-use kiln_ir::{NodeId, Scene};
+use kiln_ir::{MeshId, Node, NodeId, Scene};
 use kiln_mesh::ExtraAttributes;
 
 const WHITE: [f32; 4] = [1.0; 4];
@@ -91,6 +91,14 @@ impl Extra {
         }
     }
 
+    /// Returns the submeshes of each node of a scene without merged nodes.
+    pub(crate) fn node_submeshes(&self, scene: &Scene, drawn: &[DrawnMesh]) -> Vec<(u32, u32)> {
+        let of = |(index, node): (usize, &Node)| {
+            submeshes_of(NodeId(index as u32), node.mesh, drawn, &self.submeshes)
+        };
+        scene.nodes.iter().enumerate().map(of).collect()
+    }
+
     /// Completes the arrays for a file with so many vertices, with the nodes of a scene where it keeps them.
     pub(crate) fn finish(
         mut self,
@@ -139,6 +147,19 @@ impl Extra {
         }
         Ok(chunks)
     }
+}
+
+/// Returns the submeshes of a node: the first, and their number.
+fn submeshes_of(
+    id: NodeId,
+    mesh: Option<MeshId>,
+    drawn: &[DrawnMesh],
+    submeshes: &[(u32, u32)],
+) -> (u32, u32) {
+    // A skinned mesh is written for every node that draws it, another one once for all.
+    let own = drawn.iter().position(|drawn| drawn.node == id);
+    let shared = || drawn.iter().position(|drawn| Some(drawn.mesh) == mesh);
+    mesh.and_then(|_| own.or_else(shared)).map_or((0, 0), |index| submeshes[index])
 }
 
 impl Target {
@@ -209,13 +230,7 @@ impl OptionalChunks {
             scene.roots.iter().rev().map(|root| (*root, NO_PARENT)).collect();
         while let Some((id, parent)) = waiting.pop() {
             let node = &scene.nodes[id.0 as usize];
-            // A skinned mesh is written for every node that draws it, another one once for all.
-            let own = drawn.iter().position(|drawn| drawn.node == id);
-            let shared = || drawn.iter().position(|drawn| Some(drawn.mesh) == node.mesh);
-            let (first_submesh, submesh_count) = match node.mesh.and_then(|_| own.or_else(shared)) {
-                Some(index) => submeshes[index],
-                None => (0, 0),
-            };
+            let (first_submesh, submesh_count) = submeshes_of(id, node.mesh, drawn, submeshes);
             let (name_offset, name_size) = self.name(&node.name)?;
             let trs = node.transform.trs();
             let index = i32::try_from(self.nodes.len()).map_err(|_| too_large())?;

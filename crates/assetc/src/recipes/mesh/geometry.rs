@@ -113,7 +113,10 @@ impl Geometry {
         if let Some(motion) = motion {
             let rigid = |joint: u32| Influences { joints: [joint as u16, 0, 0, 0], ..Influences::RIGID };
             match motion {
-                Motion::Skin => self.skin.extend(output.skin.iter().map(skin_vertex)),
+                Motion::Skin { first_joint } => self.skin.extend(output.skin.iter().map(|influences| {
+                    let vertex = skin_vertex(influences);
+                    GpuSkinVertex { joints: vertex.joints.map(|joint| joint + first_joint), ..vertex }
+                })),
                 Motion::Static => self.skin.extend(output.vertices.iter().map(|_| skin_vertex(&rigid(0)))),
                 Motion::Joint(joint) => {
                     self.skin.extend(output.vertices.iter().map(|_| skin_vertex(&rigid(joint))));
@@ -185,6 +188,11 @@ impl Geometry {
             )),
         };
         (0..lod_count).filter_map(note).collect()
+    }
+
+    /// Returns the submeshes of each node of a scene without merged nodes: the first, and their number.
+    pub(crate) fn node_submeshes(&self, scene: &Scene, drawn: &[DrawnMesh]) -> Vec<(u32, u32)> {
+        self.extra.node_submeshes(scene, drawn)
     }
 
     /// Serialises the `.hmesh`, with the hashes of its materials by slot.
@@ -289,7 +297,7 @@ fn process(part: Part, meshes: &[Mesh], options: &MeshOptions, limits: &Limits) 
         let columns = matrix.0.as_flattened();
         Transform::new(&std::array::from_fn(|i| columns[i])).turning(part.mirrored)
     });
-    let skin: &[InfluenceSet<'_>] = if part.motion == Motion::Skin { &skin } else { &[] };
+    let skin: &[InfluenceSet<'_>] = if matches!(part.motion, Motion::Skin { .. }) { &skin } else { &[] };
     kiln_mesh::process(MeshInput { skin, transform: transform.as_ref(), ..input }, options).map_err(|error| {
         match error {
             kiln_mesh::Error::Deadline => limits.out_of_time(),

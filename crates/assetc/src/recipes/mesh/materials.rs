@@ -1,13 +1,15 @@
-//! The materials of a model to `.hmat`, and their images to textures beside it.
+//! The materials of a model to `.hmat`, and their images to textures beside it; with `mesh.scene_data` also to `.hmatx`.
 //!
 //! A row is a material slot of the mesh. An image becomes one texture, in the mode of the first slot that uses it; with
 //! `texture.conflict: split` it becomes one per mode, the later ones with the mode in their name.
 
+use super::material_extensions::{self, extension_slot, slot_number};
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{Conflict, Settings};
 use crate::recipes::ktx::{self, EncodedImage, is_mode_name, mode_name};
 use kiln_engine::{ActionContext, Code, Diag, RelPath};
 use kiln_format::hmat::{self, GpuMaterial};
+use kiln_format::hmatx::{self, MaterialExtension, TextBuilder, TextureSlot};
 use kiln_format::refs;
 use kiln_ir::{AlphaMode, ImageId, ImageSource, Material, MaterialId, Scene, Slot};
 use kiln_texture::Mode;
@@ -49,20 +51,70 @@ pub(crate) fn artifacts(
         let material = &scene.materials[id.0 as usize];
         let mut used = [refs::NO_REF; 5];
         for (slot, image) in material.textures() {
-            let name = choose(cx, &mut textures, (slot, image), settings.texture.conflict);
+            let name = choose(cx, &mut textures, (mode_of(slot), image), settings.texture.conflict);
             used[slot as usize] = refs::hash_asset_ref(&format!("{folder}/{name}"));
         }
         rows.push(row(material, used));
     }
-    let table = hmat::write(&rows).map_err(|error| Diag::new(Code::Material, error.to_string()))?;
+    let failed = |error: kiln_format::Error| Diag::new(Code::Material, error.to_string());
+    let table = hmat::write(&rows).map_err(failed)?;
     let path = with_ending(folder, ".hmat")?;
     let mut artifacts = vec![cx.artifact(&path, FileMetadata::of(&path), &table)?];
+    if settings.mesh.scene_data {
+        // After the table above, whose textures have the same names without the extensions.
+        let conflict = settings.texture.conflict;
+        let chosen = slots.iter().map(|id| &scene.materials[id.0 as usize]).zip(&rows);
+        let table = extensions(cx, &mut textures, chosen, folder, conflict)?;
+        let path = with_ending(folder, ".hmatx")?;
+        artifacts.push(cx.artifact(&path, FileMetadata::of(&path), &table)?);
+    }
     for texture in &textures {
         let path = with_ending(folder, &format!("/{}.ktx2", texture.name))?;
         let image = &scene.images[texture.image.0 as usize];
         artifacts.push(image_artifact(cx, &path, texture, image, settings)?);
     }
     Ok(artifacts)
+}
+
+/// Compiles the table of material extensions, with a texture for each image that an extension uses.
+fn extensions<'a>(
+    cx: &mut ActionContext<'_>,
+    textures: &mut Vec<Texture>,
+    materials: impl Iterator<Item = (&'a Material, &'a GpuMaterial)>,
+    folder: &str,
+    conflict: Conflict,
+) -> Result<Vec<u8>, Diag> {
+    let failed = |error: kiln_format::Error| Diag::new(Code::Material, error.to_string());
+    let (mut rows, mut used, mut text) = (Vec::new(), Vec::new(), TextBuilder::default());
+    for (material, row) in materials {
+        let first_texture = used.len();
+        for (slot, hash) in Slot::ALL.into_iter().zip(row.textures()) {
+            if hash != refs::NO_REF {
+                let mapping = &material.mappings[slot as usize];
+                used.push(material_extensions::texture(slot_number(slot), mapping, hash));
+            }
+        }
+        let transmission = material.transmission_texture.map(|image| {
+            (TextureSlot::Transmission, Mode::LinearColor, image, &material.transmission_mapping)
+        });
+        let others = material.extensions.textures().map(|(slot, info)| {
+            let (slot, mode) = extension_slot(slot);
+            (slot, mode, info.image, &info.mapping)
+        });
+        for (slot, mode, image, mapping) in transmission.into_iter().chain(others) {
+            let name = choose(cx, textures, (mode, image), conflict);
+            let hash = refs::hash_asset_ref(&format!("{folder}/{name}"));
+            used.push(material_extensions::texture(slot, mapping, hash));
+        }
+        rows.push(MaterialExtension {
+            name: text.add(&material.name).map_err(failed)?,
+            extras: text.add(&material.extras).map_err(failed)?,
+            first_texture: first_texture as u32,
+            texture_count: (used.len() - first_texture) as u32,
+            ..material_extensions::row(material)
+        });
+    }
+    hmatx::write(&rows, &used, &text).map_err(failed)
 }
 
 /// Returns whether a file below the folder of a model has the name of one of its textures: `tex_3.ktx2`,
@@ -75,14 +127,13 @@ pub(crate) fn is_texture_name(name: &str) -> bool {
     image.parse::<u32>().is_ok_and(|number| number.to_string() == image) && mode.is_none_or(is_mode_name)
 }
 
-/// Returns the name of the texture for an image in a slot; adds a texture unless there is one.
+/// Returns the name of the texture for an image in a mode; adds a texture unless there is one.
 fn choose(
     cx: &mut ActionContext<'_>,
     textures: &mut Vec<Texture>,
-    (slot, image): (Slot, ImageId),
+    (mode, image): (Mode, ImageId),
     conflict: Conflict,
 ) -> String {
-    let mode = mode_of(slot);
     if let Some(same) = textures.iter().find(|t| t.image == image && t.mode == mode) {
         return same.name.clone();
     }

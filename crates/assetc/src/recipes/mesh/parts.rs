@@ -30,13 +30,16 @@ pub(crate) enum Motion {
     /// The part moves rigidly with one joint.
     Joint(u32),
     /// The vertices have joint indices and weights.
-    Skin,
+    Skin {
+        /// The index of the skin's first joint in the skeleton.
+        first_joint: u16,
+    },
 }
 
 /// All parts of a scene, in draw order.
 pub(crate) struct Parts {
     pub(crate) parts: Vec<Part>,
-    /// The number of skins after the first with drawn meshes, which stay in their bind pose.
+    /// The number of skins with drawn meshes that are not in the skeleton, and stay in their bind pose.
     pub(crate) other_skins: usize,
     /// The drawn meshes, in draw order.
     pub(crate) drawn: Vec<DrawnMesh>,
@@ -88,7 +91,8 @@ pub(crate) fn parts(
     let mut parts = Vec::new();
     let mut others = BTreeSet::new();
     for (drawn, draw) in draws.iter().enumerate() {
-        others.extend(draw.skin.filter(|skin| skin.0 > 0 && is_skinned(scene, draw)));
+        let is_other = |skin: &SkinId| skeleton.is_some_and(|it| it.first_joint(*skin).is_none());
+        others.extend(draw.skin.filter(|skin| is_other(skin) && is_skinned(scene, draw)));
         for (index, primitive) in scene.meshes[draw.mesh.0 as usize].primitives.iter().enumerate() {
             parts.push(context.part(drawn, draw, primitive, (draw.mesh, index)));
         }
@@ -155,11 +159,13 @@ impl Context<'_> {
             drawn,
         };
         let Some(skeleton) = self.skeleton else { return part(world, Motion::Static) };
-        match draw.skin.filter(|_| !primitive.joints.is_empty()) {
-            Some(SkinId(0)) => {
-                Part { mirrored: mirrors(primitive, skeleton.poses()), ..part(None, Motion::Skin) }
-            }
-            Some(other) => {
+        let skin = draw.skin.filter(|_| !primitive.joints.is_empty());
+        match skin.map(|skin| (skin, skeleton.first_joint(skin))) {
+            Some((skin, Some(first_joint))) => Part {
+                mirrored: mirrors(primitive, skeleton.poses(skin)),
+                ..part(None, Motion::Skin { first_joint })
+            },
+            Some((other, None)) => {
                 let poses = skeleton::poses(self.scene, other, &self.worlds);
                 Part {
                     own: Some(posed(primitive, &poses)),

@@ -1,9 +1,14 @@
-//! The skeleton of a model: its first skin, with the transforms of intermediate nodes folded into the joints.
+//! The skeleton of a model: its first skin or all skins, with the transforms of intermediate nodes folded into the joints.
+//!
+//! Of several skins the joints follow one another. A node that is a joint of two skins is two joints, because each skin
+//! has an inverse bind matrix of its own; both have the same pose and the same animations.
 //!
 //! A `SKEL` chunk has joints only, while in a source any node can be the parent of a joint: an armature that rotates the
 //! model upright, a group that scales it. The transform of such nodes is folded into the joint below them, into its bind
 //! pose and into every key of its animations, so that poses are those of the source.
 
+use crate::config::Skins;
+use kiln_engine::{Code, Diag};
 use kiln_format::hmesh::{GpuJoint, NO_PARENT};
 use kiln_ir::{Matrix, NodeId, Scene, SkinId, Trs, Valid, normalize, rotate};
 use std::collections::HashMap;
@@ -12,61 +17,117 @@ use std::collections::HashMap;
 /// Rounding in sources reaches about 1e-6.
 const SHEAR: f64 = 1e-4;
 
+/// The number of joints that joint indices can address.
+const MAX_JOINTS: usize = 1 << 16;
+
 /// The joints of a skeleton, and the transforms between its space and that of the scene.
 pub(crate) struct Skeleton {
-    /// The joints in the order of the skin, which is that of the joint indices in vertices.
+    /// The joints of the skins, in the order of the joint indices in vertices.
     pub(crate) joints: Vec<GpuJoint>,
     /// True if a folded transform has a shear, so that poses are approximated.
     pub(crate) sheared: bool,
     folds: Vec<Fold>,
-    by_node: HashMap<NodeId, u32>,
+    /// The joints of each node, in ascending order, at most one for each skin.
+    by_node: HashMap<NodeId, Vec<u32>>,
+    /// The index of the first joint of each skin.
+    first_joints: Vec<u16>,
     /// For each joint, the transform from the space of the mesh to that of the scene in the bind pose.
     poses: Vec<Matrix>,
 }
 
 impl Skeleton {
     /// Builds the skeleton of a scene, if it has a skin.
-    pub(crate) fn of(scene: &Valid<Scene>) -> Option<Skeleton> {
-        let skin = scene.skins.first()?;
-        let parents = scene.parents();
-        let worlds = scene.worlds();
-        let mut by_node = HashMap::with_capacity(skin.joints.len());
-        for (index, node) in skin.joints.iter().enumerate() {
-            by_node.entry(*node).or_insert(index as u32);
+    ///
+    /// # Errors
+    ///
+    /// `mesh-too-large` when all skins together have more joints than joint indices can address.
+    pub(crate) fn of(scene: &Valid<Scene>, skins: Skins) -> Result<Option<Skeleton>, Diag> {
+        let skins = match skins {
+            Skins::First => scene.skins.get(..1).unwrap_or_default(),
+            Skins::All => scene.skins.as_slice(),
+        };
+        let count: usize = skins.iter().map(|skin| skin.joints.len()).sum();
+        if count > MAX_JOINTS {
+            let message = format!("the skins have {count} joints, and a mesh has at most {MAX_JOINTS}");
+            return Err(Diag::new(Code::MeshTooLarge, message).hint("set mesh.skins to first"));
         }
-        let mut folds = Vec::with_capacity(skin.joints.len());
-        let mut joints = Vec::with_capacity(skin.joints.len());
-        for (node, inverse_bind) in skin.joints.iter().zip(&skin.inverse_bind) {
-            let mut above = Matrix::IDENTITY;
-            let mut at = parents[node.0 as usize];
-            let parent = loop {
-                let Some(id) = at else { break NO_PARENT };
-                if let Some(joint) = by_node.get(&id) {
-                    break *joint as i32;
+        if count == 0 {
+            return Ok(None);
+        }
+        let (parents, worlds) = (scene.parents(), scene.worlds());
+        let mut first_joints = Vec::with_capacity(skins.len());
+        let mut by_node: HashMap<NodeId, Vec<u32>> = HashMap::with_capacity(count);
+        let mut next = 0;
+        for skin in skins {
+            first_joints.push(next as u16);
+            for node in &skin.joints {
+                let joints = by_node.entry(*node).or_default();
+                // A skin may list a node twice; the first joint stands for it.
+                if joints.last().is_none_or(|last| *last < u32::from(first_joints[first_joints.len() - 1])) {
+                    joints.push(next);
                 }
-                above = scene.nodes[id.0 as usize].transform.matrix() * above;
-                at = parents[id.0 as usize];
-            };
-            let fold = Fold::new(above, scene.nodes[node.0 as usize].transform.trs());
-            let bind = fold.rest();
-            joints.push(GpuJoint {
-                inverse_bind: *inverse_bind,
-                bind_t: bind.translation,
-                bind_r: bind.rotation,
-                bind_s: bind.scale,
-                parent,
-                pad: 0,
-            });
-            folds.push(fold);
+                next += 1;
+            }
         }
-        let poses = poses(scene, SkinId(0), &worlds);
-        let sheared = folds.iter().any(|fold| fold.similarity.is_none());
-        Some(Skeleton { joints, sheared, folds, by_node, poses })
+        let mut skeleton = Skeleton {
+            joints: Vec::with_capacity(count),
+            sheared: false,
+            folds: Vec::with_capacity(count),
+            by_node,
+            first_joints,
+            poses: (0..skins.len()).flat_map(|skin| poses(scene, SkinId(skin as u32), &worlds)).collect(),
+        };
+        for (skin, first_joint) in skins.iter().zip(skeleton.first_joints.clone()) {
+            for (node, inverse_bind) in skin.joints.iter().zip(&skin.inverse_bind) {
+                skeleton.add(scene, &parents, *node, inverse_bind, first_joint.into());
+            }
+        }
+        skeleton.sheared = skeleton.folds.iter().any(|fold| fold.similarity.is_none());
+        Ok(Some(skeleton))
     }
 
-    /// Returns the index of the joint of a node.
-    pub(crate) fn joint(&self, node: NodeId) -> Option<u32> {
-        self.by_node.get(&node).copied()
+    /// Adds the joint of a node to the skin that starts at `first_joint`, which is the last.
+    fn add(
+        &mut self,
+        scene: &Valid<Scene>,
+        parents: &[Option<NodeId>],
+        node: NodeId,
+        inverse_bind: &[f32; 16],
+        first_joint: u32,
+    ) {
+        let mut above = Matrix::IDENTITY;
+        let mut at = parents[node.0 as usize];
+        let parent = loop {
+            let Some(id) = at else { break NO_PARENT };
+            if let Some(joints) = self.by_node.get(&id) {
+                // The joint of the same skin, or else of any: all joints of a node have the same pose.
+                let own = joints.iter().find(|joint| **joint >= first_joint).or(joints.first());
+                break own.map_or(NO_PARENT, |joint| *joint as i32);
+            }
+            above = scene.nodes[id.0 as usize].transform.matrix() * above;
+            at = parents[id.0 as usize];
+        };
+        let fold = Fold::new(above, scene.nodes[node.0 as usize].transform.trs());
+        let bind = fold.rest();
+        self.joints.push(GpuJoint {
+            inverse_bind: *inverse_bind,
+            bind_t: bind.translation,
+            bind_r: bind.rotation,
+            bind_s: bind.scale,
+            parent,
+            pad: 0,
+        });
+        self.folds.push(fold);
+    }
+
+    /// Returns the joints of a node; several if it is a joint of several skins.
+    pub(crate) fn joints_of(&self, node: NodeId) -> &[u32] {
+        self.by_node.get(&node).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the index of the first joint of a skin; `None` if the skin is not in the skeleton.
+    pub(crate) fn first_joint(&self, skin: SkinId) -> Option<u16> {
+        self.first_joints.get(skin.0 as usize).copied()
     }
 
     /// Returns the folded transform of a joint.
@@ -77,12 +138,13 @@ impl Skeleton {
     /// Returns the joint that a node moves with: the node itself or its nearest ancestor, else the first joint.
     pub(crate) fn carrier(&self, node: NodeId, parents: &[Option<NodeId>]) -> u32 {
         let above = std::iter::successors(Some(node), |id| parents[id.0 as usize]);
-        above.filter_map(|id| self.joint(id)).next().unwrap_or(0)
+        above.filter_map(|id| self.joints_of(id).first().copied()).next().unwrap_or(0)
     }
 
-    /// Returns for each joint the transform from the space of the mesh to that of the scene in the bind pose.
-    pub(crate) fn poses(&self) -> &[Matrix] {
-        &self.poses
+    /// Returns for each joint of a skin, and of the skins after it, the transform from the space of the mesh to that of the
+    /// scene in the bind pose.
+    pub(crate) fn poses(&self, skin: SkinId) -> &[Matrix] {
+        self.first_joint(skin).map_or(&[], |first| &self.poses[usize::from(first)..])
     }
 
     /// Returns the inverse of the bind pose of a joint: the joint moves a vertex that was transformed by it back to its
@@ -234,7 +296,7 @@ mod tests {
         ];
         for root in roots {
             let scene = scene(root);
-            let skeleton = Skeleton::of(&scene).unwrap();
+            let skeleton = Skeleton::of(&scene, Skins::First).unwrap().unwrap();
             assert_eq!(skeleton.joints[0].parent, 1);
             assert_eq!(skeleton.joints[1].parent, NO_PARENT);
             let worlds = scene.worlds();
@@ -248,7 +310,7 @@ mod tests {
     #[test]
     fn inverse_pose_is_undone_by_the_joint() {
         let scene = scene(Trs { translation: [5.0, 0.0, 1.0], rotation: TURN, scale: [3.0; 3] });
-        let skeleton = Skeleton::of(&scene).unwrap();
+        let skeleton = Skeleton::of(&scene, Skins::First).unwrap().unwrap();
         let parents = scene.parents();
         assert_eq!(skeleton.carrier(NodeId(2), &parents), 1);
         assert_eq!(skeleton.carrier(NodeId(3), &parents), 0);
@@ -261,6 +323,6 @@ mod tests {
     #[test]
     fn detects_non_uniform_scale_above_rotated_joints() {
         let scene = scene(Trs { scale: [1.0, 2.0, 1.0], ..Trs::IDENTITY });
-        assert!(Skeleton::of(&scene).unwrap().sheared);
+        assert!(Skeleton::of(&scene, Skins::First).unwrap().unwrap().sheared);
     }
 }
