@@ -153,6 +153,76 @@ export interface VertexAttributes {
 /** Unpacks the vertices to one array for each attribute. */
 export function unpackVertices(mesh: Mesh): VertexAttributes;
 
+/** The name and the `extras` (JSON, or an empty string) of an object. */
+export interface SceneLabels {
+  name: string;
+  extras: string;
+}
+
+export interface SceneTransform {
+  translation: number[];
+  /** Quaternion x, y, z, w. */
+  rotation: number[];
+  scale: number[];
+}
+
+/** Indices are -1 where there is no such object. */
+export interface SceneNode extends SceneLabels {
+  /** The parent node, which comes before this one. */
+  parent: number;
+  mesh: number;
+  skin: number;
+  camera: number;
+  light: number;
+  isDrawn: boolean;
+  firstSubmesh: number;
+  submeshCount: number;
+  instances: SceneTransform[];
+  /** Morph target weights: those of the node, or of its mesh. */
+  weights: Float32Array;
+  /** The column-major matrix that `transform` approximates. */
+  matrix: number[] | null;
+  transform: SceneTransform;
+}
+
+export interface SceneChannel {
+  node: number;
+  path: "translation" | "rotation" | "scale" | "weights";
+  interpolation: "step" | "linear" | "cubic spline";
+  components: number;
+  times: Float32Array;
+  /** `components` numbers for each key; with a cubic spline the in-tangent, the value and the out-tangent. */
+  values: Float32Array;
+}
+
+export interface SceneClip extends SceneLabels {
+  duration: number;
+  channels: SceneChannel[];
+}
+
+export interface Scene extends SceneLabels {
+  documentExtras: string;
+  nodes: SceneNode[];
+  meshes: (SceneLabels & { weights: Float32Array })[];
+  skins: (SceneLabels & { joints: { node: number; inverseBind: number[] }[] })[];
+  cameras: (SceneLabels & { kind: "perspective" | "orthographic"; x: number; y: number; zNear: number; zFar: number })[];
+  lights: (SceneLabels & {
+    kind: "directional" | "point" | "spot";
+    color: number[];
+    intensity: number;
+    range: number;
+    innerConeAngle: number;
+    outerConeAngle: number;
+  })[];
+  clips: SceneClip[];
+}
+
+/** Reads a scene. The arrays of keyframes are views of `data`. */
+export function readScene(data: Bytes): Scene;
+
+/** Returns the value of a channel at a time in seconds. */
+export function sampleChannel(channel: SceneChannel, time: number): number[];
+
 export interface Ktx2Level {
   width: number;
   height: number;

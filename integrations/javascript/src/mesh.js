@@ -1,10 +1,8 @@
 // `.hmesh`: geometry with GPU layout. The layout is in docs/reference/formats/hmesh.md.
 
 import { Reader, bytesOf, require } from "./bytes.js";
+import { readChunks } from "./chunks.js";
 
-const HEADER = 32;
-const ROW = 24;
-const MAX_CHUNKS = 256;
 const VERTEX = 28;
 const NO_MATERIAL = 0xffffffff;
 /** The known chunks, with the size of an element in bytes. Unknown ones are skipped. */
@@ -13,32 +11,6 @@ const CHUNKS = {
   MLBN: 32, MTRL: 8, SUBM: 64, SKIN: 24, SKEL: 112, LODI: 4, LODT: 8,
 };
 const REQUIRED = ["DESC", "BNDS", "VTXS", "IDXS", "SUBM"];
-
-function readChunks(reader) {
-  reader.check(0, HEADER);
-  require(reader.tag(0) === "HMSH", "magic", "not a mesh");
-  const version = reader.u32(4);
-  require(version === 2, "version", `mesh version ${version}; this reader knows version 2`);
-  const reserved = reader.u32(12) === 0 && reader.hash(16) === 0n && reader.hash(24) === 0n;
-  require(reserved, "value", "unknown flags in the header of the mesh");
-  const count = reader.u32(8);
-  require(count <= MAX_CHUNKS, "value", `${count} chunks; at most ${MAX_CHUNKS} are allowed`);
-  reader.check(HEADER, count * ROW);
-  const chunks = new Map();
-  for (let i = 0; i < count; i++) {
-    const row = HEADER + i * ROW;
-    const [tag, offset, size] = [reader.tag(row), reader.u64(row + 8), reader.u64(row + 16)];
-    require(offset % 16 === 0, "value", `the chunk ${tag} is not aligned`);
-    require(offset >= HEADER + count * ROW, "truncated", `the chunk ${tag} overlaps the table`);
-    reader.check(offset, size);
-    if (!Object.hasOwn(CHUNKS, tag)) continue;
-    require(reader.u32(row + 4) === 0, "value", `unknown flags of the chunk ${tag}`);
-    require(!chunks.has(tag), "missing", `duplicate chunk ${tag}`);
-    chunks.set(tag, { offset, size });
-  }
-  REQUIRED.forEach((tag) => require(chunks.has(tag), "missing", `the chunk ${tag} is missing`));
-  return chunks;
-}
 
 function readBounds(reader, at) {
   return {
@@ -52,7 +24,7 @@ function readBounds(reader, at) {
 /** Reads a mesh. Its arrays are views of `data`. Vertex and joint indices are not checked: see `checkIndices`. */
 export function readMesh(data) {
   const reader = new Reader(bytesOf(data));
-  const chunks = readChunks(reader);
+  const chunks = readChunks(reader, { magic: "HMSH", version: 2, noun: "mesh", known: CHUNKS, required: REQUIRED });
   const chunk = (tag) => chunks.get(tag) ?? { offset: 0, size: 0 };
   /** Returns the offset of a chunk with exactly `count` elements. */
   const rows = (tag, count, element = CHUNKS[tag]) => {
