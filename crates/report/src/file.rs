@@ -19,6 +19,7 @@ type Read<'a> = dyn Fn(&str) -> io::Result<Vec<u8>> + Sync + 'a;
 /// Returns whether the page renders such a file itself.
 pub(crate) fn is_geometry(path: &str) -> bool {
     matches!(PackKind::from_path(path), PackKind::Mesh | PackKind::Animation | PackKind::Font)
+        || by_path(path).is_some_and(|format| format.name() == "hscn")
 }
 
 /// A file after the first pass.

@@ -209,7 +209,7 @@ function meshPanel(file, body, keys) {
   const mesh = viewer ? modelOf(file).mesh : readMesh(blobBytes(file.blob));
   if (!viewer) body.append(el("p", { class: "message" }, "This browser does not support WebGL 2, so meshes cannot be rendered."));
   const view = viewState(mesh), canvas = el("canvas", { class: "view", tabIndex: 0, "aria-label": "Mesh: drag or use the arrow keys to rotate, + and - to zoom" });
-  let open = true, asked = 0, last = 0, playing = false;
+  let open = true, asked = 0, last = 0, playing = false, framed = mesh;
   const frame = (now) => {
     asked = 0;
     if (!open || !viewer) return;
@@ -233,7 +233,7 @@ function meshPanel(file, body, keys) {
   canvas.addEventListener("pointerdown", (e) => canvas.setPointerCapture(e.pointerId));
   canvas.addEventListener("pointermove", (e) => { if (e.buttons) turn(e.movementX * 0.008, e.movementY * 0.008); });
   canvas.addEventListener("wheel", (e) => { e.preventDefault(); nearer(Math.exp(e.deltaY * 0.001)); }, { passive: false });
-  canvas.addEventListener("dblclick", () => change(viewFrom(mesh)));
+  canvas.addEventListener("dblclick", () => change(viewFrom(framed)));
   canvas.addEventListener("keydown", (e) => {
     const moves = { ArrowLeft: [-0.12, 0], ArrowRight: [0.12, 0], ArrowUp: [0, 0.12], ArrowDown: [0, -0.12] };
     if (moves[e.key]) turn(...moves[e.key]); else if (e.key === "+" || e.key === "=") nearer(0.88); else if (e.key === "-") nearer(1.14); else return;
@@ -242,6 +242,7 @@ function meshPanel(file, body, keys) {
   });
   const modes = [["material", "Material"], ["clay", "Clay"], ["normals", "Normals"], ["uv", "UV"]];
   if (mesh.meshletCount) modes.push(["meshlets", "Meshlets", `${plural(mesh.meshletCount, "meshlet", "meshlets")}, each in its own colour`]);
+  if (mesh.colors) modes.push(["colors", "Colours", "The vertex colours"]);
   if (mesh.lods) modes.push(["lod", "LOD", "Each LOD in its own colour"]);
   const shading = segments("Shading", modes, "material", (mode) => change({ mode }));
   const toggle = (name, text, key, on = false) => {
@@ -263,11 +264,18 @@ function meshPanel(file, body, keys) {
     keys["["] = () => lod.by(-1);
     keys["]"] = () => lod.by(1);
   }
-  const animation = byPath.get(beside(file, "hanim"));
+  const animation = byPath.get(beside(file, "hanim")), sceneFile = byPath.get(beside(file, "hscn"));
+  const scene = sceneFile && "blob" in sceneFile ? readScene(blobBytes(sceneFile.blob)) : null;
+  // Nodes place submeshes only where the mesh is not merged.
+  if (scene && scene.nodes.some((node) => node.submeshes) && !mesh.joints.length) {
+    framed = { bounds: sceneBounds(mesh, scene) };
+    change({ scene, radius: framed.bounds.radius || 1, ...viewFrom(framed) });
+  }
   const scrub = el("input", { type: "range", min: 0, max: 1, step: 0.001, value: 0, "aria-label": "Time", oninput: () => change({ time: Number(scrub.value) }) });
   const timeLabel = el("output", {}, "");
-  if (animation && "blob" in animation && mesh.joints.length) {
-    const clips = readAnimation(blobBytes(animation.blob));
+  const moves = animation && "blob" in animation && mesh.joints.length;
+  if (moves || view.scene && scene.clips.length) {
+    const clips = moves ? readAnimation(blobBytes(animation.blob)) : scene.clips;
     const play = el("button", { title: "Play or pause (p)", onclick: () => {
       if (!view.clip) pick(0);
       playing = !playing;
@@ -282,6 +290,18 @@ function meshPanel(file, body, keys) {
     keys[" "] = keys.p = () => play.click();
     view.time = 0;
     body.append(el("div", { class: "controls player" }, play, select, scrub, timeLabel));
+  }
+  if (mesh.morphTargets.length) {
+    view.weights = mesh.morphTargets.map((target) => target.weight);
+    const slider = (target, n) => {
+      const value = el("output", {}, target.weight.toFixed(2));
+      const input = el("input", { type: "range", min: 0, max: 1, step: 0.01, value: target.weight, "aria-label": `Morph target ${target.name || n}`, oninput: () => {
+        value.textContent = Number(input.value).toFixed(2);
+        change({ weights: view.weights.map((weight, i) => (i === n ? Number(input.value) : weight)) });
+      } });
+      return el("label", {}, target.name || `morph target ${n}`, input, value);
+    };
+    body.append(el("div", { class: "controls column morphs" }, mesh.morphTargets.slice(0, 64).map(slider)));
   }
   const names = ["base", "mr", "normal", "occ", "emissive"];
   const materials = materialsOf(file);

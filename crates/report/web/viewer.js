@@ -8,7 +8,7 @@ const VERTEX = `
   layout(location = 4) in uvec4 joints;
   layout(location = 5) in vec4 weights;
   layout(location = 6) in vec4 tint;
-  uniform mat4 camera;
+  uniform mat4 camera, place;
   uniform bool skinned;
   uniform highp sampler2D pose;
   uniform float extrude;
@@ -29,7 +29,7 @@ const VERTEX = `
                 texelFetch(pose, first + ivec2(2, 0), 0), texelFetch(pose, first + ivec2(3, 0), 0));
   }
   void main() {
-    mat4 world = mat4(1.0);
+    mat4 world = place;
     if (skinned) {
       world = joint(joints.x) * weights.x + joint(joints.y) * weights.y + joint(joints.z) * weights.z + joint(joints.w) * weights.w;
     }
@@ -47,7 +47,7 @@ const SURFACE = `
   in float handed;
   in vec2 st;
   in vec4 color;
-  uniform int mode;            // 0 material, 1 clay, 2 normals, 3 UV, 4 tint
+  uniform int mode;            // 0 material, 1 clay, 2 normals, 3 UV, 4 tint, 5 vertex colours
   uniform vec3 eye;
   uniform vec4 base_color;
   uniform vec3 emissive;
@@ -111,6 +111,7 @@ const SURFACE = `
       vec2 cell = floor(st * 8.0);
       lit = vec3(fract(st), 0.35) * (mod(cell.x + cell.y, 2.0) < 0.5 ? 1.0 : 0.72);
     } else if (mode == 4) lit = encode(shade(pow(color.rgb, vec3(2.2)), 0.0, 0.7, 1.0, nn));
+    else if (mode == 5) lit = encode(shade(color.rgb, 0.0, 0.7, 1.0, nn));
     else lit = encode(shade(base.rgb, metallic, roughness, occlusion, nn) + glow);
     result = vec4(lit * alpha, alpha);
   }`;
@@ -121,6 +122,7 @@ const LINE = `
   void main() { result = vec4(ink.rgb * ink.a, ink.a); }`;
 
 const MODES = ["material", "clay", "normals", "uv", "meshlets", "lod"];
+const IDENTITY = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
 
 /** Returns a colour for an index; adjacent indices get distinct colours. */
 function hue(n, light = 0.62) {
@@ -194,7 +196,7 @@ function createViewer(textureOf) {
     gl.bufferData(target, data, gl.STATIC_DRAW);
     return made;
   };
-  const attributes = (vertices, skin, { stride = 28, tint = false, divisor = 0 } = {}) => {
+  const attributes = (vertices, skin, { stride = 28, tint = false, divisor = 0, colors = null } = {}) => {
     const array = gl.createVertexArray();
     gl.bindVertexArray(array);
     gl.bindBuffer(gl.ARRAY_BUFFER, vertices);
@@ -203,7 +205,12 @@ function createViewer(textureOf) {
     gl.vertexAttribIPointer(2, 2, gl.SHORT, stride, 16);
     gl.vertexAttribPointer(3, 2, gl.FLOAT, false, stride, 20);
     if (tint) gl.vertexAttribPointer(6, 4, gl.UNSIGNED_BYTE, true, stride, 28);
-    const used = tint ? [0, 1, 2, 3, 6] : [0, 1, 2, 3];
+    const used = tint || colors ? [0, 1, 2, 3, 6] : [0, 1, 2, 3];
+    if (colors) {
+      const type = { 4: gl.UNSIGNED_BYTE, 8: gl.UNSIGNED_SHORT, 16: gl.FLOAT }[colors.bytes];
+      gl.bindBuffer(gl.ARRAY_BUFFER, colors.buffer);
+      gl.vertexAttribPointer(6, 4, type, colors.bytes < 16, colors.bytes, 0);
+    }
     if (skin) {
       gl.bindBuffer(gl.ARRAY_BUFFER, skin);
       gl.vertexAttribIPointer(4, 4, gl.UNSIGNED_SHORT, 24, 0);
@@ -225,6 +232,10 @@ function createViewer(textureOf) {
     model.vertices = keep(buffer(gl.ARRAY_BUFFER, mesh.vertices));
     model.skin = mesh.skin.length ? keep(buffer(gl.ARRAY_BUFFER, mesh.skin)) : null;
     model.array = attributes(model.vertices, model.skin);
+    if (mesh.colors) {
+      const colors = { buffer: keep(buffer(gl.ARRAY_BUFFER, mesh.colors)), bytes: mesh.colorBytes };
+      model.colored = attributes(model.vertices, model.skin, { colors });
+    }
     model.needles = attributes(model.vertices, model.skin, { divisor: 1 });
     model.base = keep(buffer(gl.ELEMENT_ARRAY_BUFFER, mesh.indices));
     model.lod = mesh.lodIndices ? keep(buffer(gl.ELEMENT_ARRAY_BUFFER, mesh.lodIndices)) : null;
@@ -240,7 +251,7 @@ function createViewer(textureOf) {
   /** Frees the GPU resources of a mesh. */
   const drop = (model) => {
     model.made.forEach((b) => gl.deleteBuffer(b));
-    [model.array, model.needles, model.tinted && model.tinted.array].forEach((a) => a && gl.deleteVertexArray(a));
+    [model.array, model.needles, model.colored, model.tinted && model.tinted.array].forEach((a) => a && gl.deleteVertexArray(a));
     if (model.pose) gl.deleteTexture(model.pose);
   };
 
@@ -335,6 +346,15 @@ function createViewer(textureOf) {
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
   };
 
+  /** Moves the vertices to the weights of the view. */
+  const setMorph = (model, weights) => {
+    if (!weights || String(weights) === model.weights) return;
+    model.weights = String(weights);
+    gl.bindVertexArray(null);
+    gl.bindBuffer(gl.ARRAY_BUFFER, model.vertices);
+    gl.bufferData(gl.ARRAY_BUFFER, morphed(model.mesh, weights), gl.DYNAMIC_DRAW);
+  };
+
   const setMaterial = (material, state, again) => {
     const u = surface.uniforms, m = material || {};
     const slots = m.textures || {};
@@ -357,6 +377,7 @@ function createViewer(textureOf) {
   const lines = (points, ink, matrix) => {
     gl.useProgram(line.program);
     gl.uniformMatrix4fv(line.uniforms.camera, false, matrix);
+    gl.uniformMatrix4fv(line.uniforms.place, false, IDENTITY);
     gl.uniform1i(line.uniforms.skinned, 0);
     gl.uniform1i(line.uniforms.pose, 5);
     gl.uniform1f(line.uniforms.extrude, 0);
@@ -374,6 +395,13 @@ function createViewer(textureOf) {
     const { mesh } = model, lod = state.lod || 0;
     const { matrix, eye } = camera(state, target.width / target.height);
     setPose(model, state);
+    // Nodes of a scene place their submeshes; without a scene all are drawn where their vertices are.
+    const scene = state.scene, posed = scene && scenePose(scene, state.clip, state.time || 0);
+    const animated = scene && state.clip && state.clip.channels.some((channel) => channel.path === 3);
+    setMorph(model, animated ? nodeWeights(mesh, scene, posed.weights) : state.weights);
+    const placed = scene
+      ? scene.nodes.flatMap((node, n) => (node.drawn ? mesh.submeshes.slice(node.submesh, node.submesh + node.submeshes).map((sub) => ({ sub, place: posed.world[n] })) : []))
+      : mesh.submeshes.map((sub) => ({ sub, place: IDENTITY }));
     const skinned = model.pose && model.skin ? 1 : 0;
     gl.enable(gl.DEPTH_TEST);
     gl.enable(gl.BLEND);
@@ -385,7 +413,8 @@ function createViewer(textureOf) {
     gl.uniform1i(u.pose, 5);
     gl.uniform1f(u.extrude, 0);
     gl.uniform3fv(u.eye, eye);
-    gl.uniform1i(u.mode, Math.min(mode, 4));
+    gl.uniformMatrix4fv(u.place, false, IDENTITY);
+    gl.uniform1i(u.mode, state.mode === "colors" ? 5 : Math.min(mode, 4));
     gl.uniform1i(u.has_tangents, mesh.tangents ? 1 : 0);
     ["base_map", "mr_map", "normal_map", "occ_map", "emissive_map"].forEach((name, i) => gl.uniform1i(u[name], i));
     if (state.wire) { gl.enable(gl.POLYGON_OFFSET_FILL); gl.polygonOffset(1, 1); }
@@ -395,12 +424,13 @@ function createViewer(textureOf) {
       gl.bindVertexArray(array);
       gl.drawArrays(gl.TRIANGLES, 0, count);
     } else {
-      gl.bindVertexArray(model.array);
+      gl.bindVertexArray(state.mode === "colors" && model.colored ? model.colored : model.array);
       const see = (sub) => (model.materials[sub.material] || {}).alpha === "blend";
       for (const pass of [false, true]) {
         gl.depthMask(!pass || state.mode !== "material");
-        for (const sub of mesh.submeshes) {
+        for (const { sub, place } of placed) {
           if (see(sub) !== pass) continue;
+          gl.uniformMatrix4fv(u.place, false, place);
           const number = Math.min(lod, sub.levels.length - 1), level = sub.levels[number];
           setMaterial(model.materials[sub.material], state, again);
           gl.vertexAttrib4f(6, ...hue(sub.levels.indexOf(level) + 3), 1);
@@ -416,6 +446,7 @@ function createViewer(textureOf) {
     const ink = (array, color, extrude) => {
       gl.useProgram(line.program);
       gl.uniformMatrix4fv(line.uniforms.camera, false, matrix);
+      gl.uniformMatrix4fv(line.uniforms.place, false, IDENTITY);
       gl.uniform1i(line.uniforms.skinned, skinned);
       gl.uniform1i(line.uniforms.pose, 5);
       gl.uniform1f(line.uniforms.extrude, extrude);
