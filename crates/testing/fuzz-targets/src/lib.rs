@@ -10,7 +10,7 @@
 //!
 //! | target | covers |
 //! |---|---|
-//! | `hmesh`, `hmat`, `hman`, `hanim`, `hfont`, `hpack`, `ktx2`, `spv`, `glb` | the reader of one runtime format: verify, describe, dump, facts and cross-reference checks; verified files must be readable; packs also: every payload decompressed |
+//! | `hmesh`, `hmat`, `hmatx`, `hman`, `hanim`, `hscn`, `hfont`, `hpack`, `ktx2`, `spv`, `glb` | the reader of one runtime format: verify, describe, dump, facts and cross-reference checks; verified files must be readable; packs also: every payload decompressed |
 //! | `transcode` | the transcoder: mip levels of a KTX2 file or of a prefix of it, and the bytes as blocks, transcoded to and decoded from every format |
 //! | `pak` | opening a pak and exporting its assets, and its header and index without checksums: every asset, reference, material and key |
 //! | `pak-assets` | the payloads in a pak after decompression: mesh, animation, bitmap, scene, bitmap font, chosen by the first byte |
@@ -67,8 +67,10 @@ macro_rules! targets {
 targets! {
     "hmesh" |bytes| readers::format("hmesh", bytes);
     "hmat" |bytes| readers::format("hmat", bytes);
+    "hmatx" |bytes| readers::format("hmatx", bytes);
     "hman" |bytes| readers::format("hman", bytes);
     "hanim" |bytes| readers::format("hanim", bytes);
+    "hscn" |bytes| readers::format("hscn", bytes);
     "hfont" |bytes| readers::format("hfont", bytes);
     "hpack" readers::hpack;
     "ktx2" |bytes| readers::format("ktx2", bytes);
