@@ -37,25 +37,29 @@ fn times(ratio: f64) -> String {
     if ratio < 10.0 { format!("{ratio:.1}×") } else { format!("{ratio:.0}×") }
 }
 
+/// The encoder beside the reference on one class of textures.
+fn uastc(c: &Cells, class: &str) -> Option<String> {
+    let get = |column| c.text("classes", "classes-default", class, column);
+    let mean = |column| Some(get(column)?.trim_end_matches(',').replace('-', "−"));
+    Some(format!(
+        "{} dB, as BC7 {} dB | basisu level 2 | {}",
+        mean("RGB")?,
+        mean("as BC7")?,
+        times(c.number("classes", "classes-default", class, "CPU, times")?)
+    ))
+}
+
 type Row = fn(&Cells) -> Option<String>;
 
-const ROWS: [(&str, Row); 10] = [
-    ("UASTC, default quality, one thread", |c| {
-        let get = |row, column| c.text("uastc", "uastc", row, column);
-        let ratio = c.number("uastc", "uastc-against", "Default", "times as fast")?;
-        Some(format!(
-            "{} MP/s at {} dB | basisu level 2: {} MP/s at {} dB | {}",
-            get("ours Default", "MP/s")?,
-            get("ours Default", "RGB dB")?,
-            get("reference level 2", "MP/s")?,
-            get("reference level 2", "RGB dB")?,
-            times(ratio)
-        ))
-    }),
-    ("BC7, default quality, one thread", |c| {
+const ROWS: [(&str, Row); 12] = [
+    ("UASTC of photographs, default quality, one thread", |c| uastc(c, "photograph")),
+    ("UASTC of normal maps", |c| uastc(c, "normal")),
+    ("UASTC of single-channel maps", |c| uastc(c, "single-channel")),
+    ("BC7 of photographs, default quality, alpha exactly opaque, one thread", |c| {
         let get = |row, column| c.number("bc7", "bc7", row, column);
-        let [ours, theirs] = [get("ours Default", "MP/s CPU")?, get("intel Basic", "MP/s CPU")?];
-        let [good, other] = [get("ours Default", "RGB dB")?, get("intel Basic", "RGB dB")?];
+        let ours = "ours Default, opaque kept";
+        let [good, other] = [get(ours, "photograph")?, get("intel Basic", "photograph")?];
+        let [ours, theirs] = [get(ours, "MP/s CPU")?, get("intel Basic", "MP/s CPU")?];
         Some(format!(
             "{ours:.1} MP/s at {good:.2} dB | Intel's ISPC encoder, basic: {theirs:.1} MP/s at {other:.2} dB | {}",
             times(ours / theirs)

@@ -4,7 +4,8 @@ use crate::rivals::Rivals;
 use std::path::Path;
 
 /// Every table, in the order they are run: the longest last.
-pub const NAMES: [&str; 9] = ["warm", "cold", "store", "mesh", "unity", "pak", "pak-real", "bc7", "uastc"];
+pub const NAMES: [&str; 10] =
+    ["warm", "cold", "store", "mesh", "unity", "pak", "pak-real", "bc7", "classes", "uastc"];
 
 /// Inputs of a table run.
 pub struct Setting<'a> {
@@ -117,12 +118,15 @@ pub fn programs(table: &str, with: &Setting) -> (Vec<Vec<String>>, Vec<String>) 
         _ => match with.data {
             None => missing.push("everything (no data)".to_owned()),
             Some(data) if table == "bc7" => {
-                run(&["bc7-bench", &text(data), pick("slow", "quick"), pick("3", "1")])
+                run(&["bc7-bench", "--data", &text(data), pick("slow", "quick"), pick("3", "1")])
             }
-            Some(data) if with.quick => run(&["uastc-bench", &text(data), "quick"]),
+            Some(data) if table == "classes" => {
+                run(&["classes", "--data", &text(data), pick("--files", "--quick")])
+            }
+            Some(data) if with.quick => run(&["uastc-bench", "--data", &text(data), "quick"]),
             Some(data) => {
-                run(&["uastc-bench", &text(data), "rdo", "cpp"]);
-                run(&["threads", &text(data)]);
+                run(&["uastc-bench", "--data", &text(data), "rdo", "cpp"]);
+                run(&["threads", "--data", &text(data)]);
             }
         },
     }

@@ -15,9 +15,20 @@ pub enum Profile {
     Slow,
 }
 
+/// A preset of bc7e.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    UltraFast,
+    VeryFast,
+    Fast,
+    Basic,
+    Slow,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoder {
     Intel(Profile),
+    Bc7e(Preset),
     /// A cross-platform build on a desktop: our UASTC, transcoded.
     Transcoded(Quality),
     /// Ours; with `true` opaque blocks of opaque images stay opaque, which rivals do not promise.
@@ -28,6 +39,7 @@ impl Encoder {
     pub fn name(&self) -> String {
         match self {
             Self::Intel(profile) => format!("intel {profile:?}"),
+            Self::Bc7e(preset) => format!("bc7e {preset:?}"),
             Self::Transcoded(quality) => format!("UASTC {quality:?}, transcoded"),
             Self::Ours(quality, false) => format!("ours {quality:?}"),
             Self::Ours(quality, true) => format!("ours {quality:?}, opaque kept"),
@@ -43,6 +55,16 @@ impl Encoder {
                 let surface = RgbaSurface { data: &image.rgba, width, height, stride };
                 bc7::compress_blocks_into(&settings(profile, image.has_alpha), &surface, out);
             }
+            Self::Bc7e(preset) => {
+                let pixels: Vec<u32> = (image.blocks().as_flattened().as_chunks().0.iter())
+                    .map(|texel| u32::from_le_bytes(*texel))
+                    .collect();
+                let mut blocks = vec![0u64; out.len() / 8];
+                ctt_bc7enc_rdo::compress_blocks(&mut blocks, &pixels, &parameters(preset));
+                for (out, block) in out.as_chunks_mut().0.iter_mut().zip(blocks) {
+                    *out = block.to_le_bytes();
+                }
+            }
             Self::Transcoded(quality) => {
                 let view = View::tight(&image.rgba, width, height).expect("a whole image");
                 let options = Options { quality, rdo: None };
@@ -50,7 +72,8 @@ impl Encoder {
             }
             Self::Ours(quality, kept) => {
                 let view = View::tight(&image.rgba, width, height).expect("a whole image");
-                let options = kiln_uastc::bc7::Bc7Options { quality, opaque: !image.has_alpha && !kept, rdo: None };
+                let options =
+                    kiln_uastc::bc7::Bc7Options { quality, opaque: !image.has_alpha && !kept, rdo: None };
                 kiln_uastc::bc7::encode_rows(&view, 0..blocks_high(height), options, out);
             }
         }
@@ -63,6 +86,17 @@ impl Encoder {
                 *block = basisu::uastc::bc7::transcode_uastc_to_bc7(block).expect("a legal block");
             }
         }
+    }
+}
+
+/// Without perceptual weights: the error is that of every channel alike.
+fn parameters(preset: Preset) -> ctt_bc7enc_rdo::bindings::bc7e_compress_block_params {
+    match preset {
+        Preset::UltraFast => ctt_bc7enc_rdo::params_init_ultrafast(false),
+        Preset::VeryFast => ctt_bc7enc_rdo::params_init_veryfast(false),
+        Preset::Fast => ctt_bc7enc_rdo::params_init_fast(false),
+        Preset::Basic => ctt_bc7enc_rdo::params_init_basic(false),
+        Preset::Slow => ctt_bc7enc_rdo::params_init_slow(false),
     }
 }
 

@@ -1,10 +1,10 @@
 //! Every BC7 encoder on the same images in one run.
 //!
 //! ```text
-//! cargo run --profile lto -- <data> slow       the whole table
-//! cargo run --profile lto -- <data> ours       ours alone
+//! cargo run --profile lto -- --data DIR slow       the whole table
+//! cargo run --profile lto -- --data DIR ours       ours alone
 //! ```
-//! Other words: `slow` adds the rival's slowest profile, `quick` takes two images and its fastest, `each` prints every
+//! Other words: `slow` adds the rival's slowest profile, `tuning` takes the other half of the files, `quick` takes two images and its fastest, `each` prints every
 //! image, `modes` counts the modes of the blocks, a number is how often everything is repeated.
 //!
 //! One thread. Every image goes through every encoder, round after round, so that a disturbance meets all of
@@ -21,18 +21,22 @@ mod process;
 mod table;
 
 use clock::Clock;
-use encoders::{Encoder, Profile};
+use encoders::{Encoder, Preset, Profile};
+use images::Half;
 use kiln_uastc::Quality;
-use std::path::PathBuf;
 use table::{Figures, Results};
 
+// The ISPC libraries have C++ objects, and name no library for them.
+#[link(name = "stdc++")]
+unsafe extern "C" {}
+
 fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let root = PathBuf::from(arguments.next().expect("a folder with images/ and gltf/"));
-    let words: Vec<String> = arguments.collect();
+    let (root, words) = images::arguments();
     let said = |word: &str| words.iter().any(|w| w == word);
     let rounds = words.iter().find_map(|w| w.parse().ok()).unwrap_or(5);
     let mut images = images::load(&root);
+    let half = if said("tuning") { Half::Tuning } else { Half::Reported };
+    images.retain(|image| image.half == half);
     let mut encoders = Vec::new();
     if said("quick") {
         images.truncate(2);
@@ -41,10 +45,13 @@ fn main() {
         encoders.extend(
             [Profile::UltraFast, Profile::VeryFast, Profile::Fast, Profile::Basic].map(Encoder::Intel),
         );
+        encoders
+            .extend([Preset::UltraFast, Preset::VeryFast, Preset::Fast, Preset::Basic].map(Encoder::Bc7e));
         encoders.push(Encoder::Transcoded(Quality::Default));
     }
     if said("slow") {
         encoders.push(Encoder::Intel(Profile::Slow));
+        encoders.push(Encoder::Bc7e(Preset::Slow));
     }
     if !said("theirs") {
         for kept in [false, true] {

@@ -1,7 +1,7 @@
 //! The portable block encoders beside others on the same images.
 //!
 //! ```text
-//! cargo run --release -p blocks-bench -- <data> [rounds] [bc6h]
+//! cargo run --release -p blocks-bench -- --data DIR [rounds] [bc6h]
 //! ```
 //! One thread, CPU time; every encoder on every image in turn, speeds are medians of the rounds. Everything is decoded
 //! by an independent decoder. The HDR images are the photographs in linear light with an exposure that varies over the
@@ -17,7 +17,6 @@ mod images;
 
 use clock::Clock;
 use encoders::{ENCODERS, Format};
-use std::path::PathBuf;
 
 // The ISPC library has C++ objects, and names no library for them.
 #[link(name = "stdc++")]
@@ -33,9 +32,7 @@ pub struct Input {
 }
 
 fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let root = PathBuf::from(arguments.next().expect("a folder with images/ and gltf/"));
-    let words: Vec<String> = arguments.collect();
+    let (root, words) = images::arguments();
     let rounds: usize = words.iter().find_map(|word| word.parse().ok()).unwrap_or(3);
     let only = words.iter().find(|word| word.parse::<usize>().is_err());
     let inputs: Vec<Input> = images::load(&root).into_iter().map(input).collect();

@@ -78,6 +78,12 @@ fn reference(image: &Image, level: u32, rdo: Option<f32>) -> (Vec<[u8; 16]>, f64
     (blocks, thread_seconds() - start)
 }
 
+#[cfg(not(feature = "cpp"))]
+fn cpp(_: &Image, _: u32) -> (Vec<[u8; 16]>, f64) {
+    panic!("built without the feature cpp")
+}
+
+#[cfg(feature = "cpp")]
 fn cpp(image: &Image, level: u32) -> (Vec<[u8; 16]>, f64) {
     use basis_universal::encoding::{Compressor, CompressorParams};
     basis_universal::encoding::encoder_init();
@@ -105,6 +111,7 @@ pub fn thread_seconds() -> f64 {
     seconds(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+#[cfg(feature = "cpp")]
 fn process_seconds() -> f64 {
     seconds(libc::CLOCK_PROCESS_CPUTIME_ID)
 }

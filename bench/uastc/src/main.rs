@@ -1,8 +1,8 @@
 //! Every UASTC encoder on the same images in one run.
 //!
 //! ```text
-//! cargo run --profile lto -- <data> rdo cpp       the whole table
-//! cargo run --profile lto -- <data> ours          ours alone, quickly
+//! cargo run --profile lto -- --data DIR rdo cpp       the whole table
+//! cargo run --profile lto -- --data DIR ours          ours alone, quickly
 //! ```
 //! Other words: `each` prints every image, `rdo` adds the RDO settings, `cpp` the reference in C++, `quick` takes two
 //! images and ours with the fastest reference.
@@ -22,14 +22,12 @@ use encoders::Encoder;
 use images::Image;
 use kiln_uastc::Quality;
 use measure::{Figures, figures};
-use std::path::PathBuf;
 
 fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let root = PathBuf::from(arguments.next().expect("a folder with images/ and gltf/"));
-    let words: Vec<String> = arguments.collect();
+    let (root, words) = images::arguments();
     let said = |word: &str| words.iter().any(|w| w == word);
     let mut images = images::load(&root);
+    images.retain(|image| image.half == images::Half::Reported);
     if said("quick") {
         images.truncate(2);
     }

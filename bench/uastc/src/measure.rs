@@ -1,6 +1,6 @@
 //! Errors of an encoded image: decoded, and transcoded to BC7 and ETC1 by the independent transcoder.
 
-use crate::images::{Image, Use};
+use crate::images::{Class, Image};
 
 /// Figures for one image and one encoder. Ratios in decibels.
 #[derive(Clone, Debug, Default)]
@@ -10,6 +10,8 @@ pub struct Figures {
     pub rgb: f64,
     pub alpha: Option<f64>,
     pub bc7: f64,
+    /// After the conversion to an ASTC block, which is exact for blocks that follow the specification.
+    pub astc: f64,
     pub etc1: f64,
     pub eac: Option<f64>,
     pub bc1: f64,
@@ -25,11 +27,12 @@ pub fn figures(image: &Image, blocks: &[[u8; 16]]) -> Figures {
         let own = basisu::uastc::unpack::unpack_uastc(block, false).expect("a legal block").map(|t| t.c);
         add(&mut sums.rgb, &mut sums.alpha, texels, &own);
         add(&mut sums.bc7, &mut 0, texels, &bc7(block));
+        add(&mut sums.astc, &mut 0, texels, &astc(block));
         let (etc1, eac) = etc2(block);
         add(&mut sums.etc1, &mut 0, texels, &etc1);
         add(&mut 0, &mut sums.eac, texels, &eac);
         add(&mut sums.bc1, &mut 0, texels, &bc1(block));
-        if image.purpose == Use::Normal {
+        if image.class == Class::Normal {
             let flat = image.name.ends_with("rg01");
             for (a, b) in texels.chunks_exact(4).zip(&own) {
                 sums.angle += angle([a[0], a[1], a[2]], [b[0], b[1], b[2]], flat);
@@ -42,13 +45,22 @@ pub fn figures(image: &Image, blocks: &[[u8; 16]]) -> Figures {
         rgb: psnr(sums.rgb, count * 3.0),
         alpha: image.has_alpha.then(|| psnr(sums.alpha, count)),
         bc7: psnr(sums.bc7, count * 3.0),
+        astc: psnr(sums.astc, count * 3.0),
         etc1: psnr(sums.etc1, count * 3.0),
         eac: image.has_alpha.then(|| psnr(sums.eac, count)),
         bc1: psnr(sums.bc1, count * 3.0),
-        angle: (image.purpose == Use::Normal).then_some(sums.angle / count),
+        angle: (image.class == Class::Normal).then_some(sums.angle / count),
         zstd: zstd::bulk::compress(&bytes, 18).expect("memory suffices").len(),
         ..Figures::default()
     }
+}
+
+/// Returns the squared error of a block over all four channels.
+pub fn squared_error(texels: &[u8; 64], block: &[u8; 16]) -> u64 {
+    let (mut rgb, mut alpha) = (0, 0);
+    let decoded = basisu::uastc::unpack::unpack_uastc(block, false).expect("a legal block").map(|t| t.c);
+    add(&mut rgb, &mut alpha, texels, &decoded);
+    rgb + alpha
 }
 
 #[derive(Default)]
@@ -56,6 +68,7 @@ struct Sums {
     rgb: u64,
     alpha: u64,
     bc7: u64,
+    astc: u64,
     etc1: u64,
     eac: u64,
     bc1: u64,
@@ -92,6 +105,18 @@ fn bc7(block: &[u8; 16]) -> [[u8; 4]; 16] {
     let mut pixels = [[0; 4]; 16];
     assert!(ktx::basisu::gpu_texture::unpack_bc7(&bc7, &mut pixels), "a legal BC7 block");
     pixels
+}
+
+/// An ASTC block, decoded by a decoder of its own.
+fn astc(block: &[u8; 16]) -> [[u8; 4]; 16] {
+    let astc = basisu::uastc::astc_pack::transcode_uastc_to_astc(block).expect("a legal block");
+    let mut pixels = [0u32; 16];
+    texture2ddecoder::decode_astc_4_4(&astc, 4, 4, &mut pixels).expect("a legal ASTC block");
+    // The decoder's words are BGRA in memory.
+    pixels.map(|word| {
+        let [b, g, r, a] = word.to_le_bytes();
+        [r, g, b, a]
+    })
 }
 
 fn bc1(block: &[u8; 16]) -> [[u8; 4]; 16] {

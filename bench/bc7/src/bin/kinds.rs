@@ -16,11 +16,14 @@ mod images;
 mod kinds;
 
 use encoders::{Encoder, Profile};
-use images::{Image, Use};
+use images::{Class, Half, Image};
 use kiln_uastc::Quality;
 use kinds::{KINDS, Random, Texels, block};
 
 const BLOCKS: usize = 1_500;
+
+#[link(name = "stdc++")]
+unsafe extern "C" {}
 
 fn main() {
     let pairs = [
@@ -39,8 +42,16 @@ fn main() {
             }
         }
         let has_alpha = blocks.iter().flatten().any(|t| t[3] != 255);
-        let name = String::new();
-        let image = Image { name, width: BLOCKS * 4, height: 4, rgba, purpose: Use::Colour, has_alpha };
+        let image = Image {
+            name: String::new(),
+            file: String::new(),
+            width: BLOCKS * 4,
+            height: 4,
+            rgba,
+            class: Class::BaseColour,
+            half: Half::Tuning,
+            has_alpha,
+        };
         let total = |encoder: Encoder| -> u64 {
             let mut out = vec![0; BLOCKS * 16];
             encoder.encode(&image, &mut out);

@@ -1,7 +1,7 @@
 //! Speed-up of two threads over one: wall time of all images together, strips dealt out as they come.
 //!
 //! ```text
-//! cargo run --profile lto --bin threads -- <data>
+//! cargo run --profile lto --bin threads -- --data DIR
 //! ```
 
 #[allow(dead_code, reason = "nothing is measured by the process here")]
@@ -13,13 +13,11 @@ mod process;
 mod images;
 
 use kiln_uastc::{Options, Quality, View, blocks_high, blocks_wide, encode_rows};
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Instant;
 
 fn main() {
-    let root = std::env::args().nth(1).expect("a folder with images/ and gltf/");
-    let images = images::load(&PathBuf::from(root));
+    let images = images::load(&images::arguments().0);
     println!("## uastc-threads\n\n| quality | one thread, s | two threads, s | ratio |\n|---|---|---|---|");
     for quality in [Quality::Fast, Quality::Default, Quality::High] {
         let options = Options { quality, rdo: None };

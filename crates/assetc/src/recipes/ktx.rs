@@ -14,7 +14,7 @@ use kiln_ir::{Image, ImageSource, Texels};
 use kiln_texture::{Encoded, Goal, Mode, Reached, Sources, flip_green};
 
 /// The version of the texture pipeline, from pixels to bytes; raised when the bytes of a texture change.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 
 /// The value of `KTXwriter`, without a program version: a release alone must not change the bytes.
 const WRITER: &str = "Kiln assetc";
