@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The time after which a load or a reload counts as lost.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -73,7 +73,7 @@ fn load(source: AssetSourceBuilder, paths: &[String]) -> Result<(App, Vec<Untype
             match server.recursive_dependency_load_state(handle) {
                 RecursiveDependencyLoadState::Loaded => break,
                 RecursiveDependencyLoadState::Failed(error) => return Err(error.to_string().into()),
-                _ if start.elapsed() > PATIENCE => return Err("the assets were not loaded in time".into()),
+                _ if start.elapsed() > TIMEOUT => return Err("the assets were not loaded in time".into()),
                 _ => app.update(),
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -128,7 +128,7 @@ fn reload(directory: &str, address: &str, file: &str, source: &str) -> Result<()
     std::thread::sleep(Duration::from_millis(500));
     invert(Path::new(source))?;
     let start = Instant::now();
-    while start.elapsed() < PATIENCE {
+    while start.elapsed() < TIMEOUT {
         app.update();
         let messages = app.world().resource::<Messages<AssetEvent<Image>>>();
         let is_new = cursor.read(messages).any(|event| event.is_modified(id));
