@@ -500,13 +500,9 @@ fn outputs(all: &mut Vec<Bomb>) {
     });
     pack.runs = vec![vec!["check", "x.hpack"], vec!["info", "x.hpack"], vec!["pack", "info", "x.hpack"]];
     all.push(pack);
-    let bombs: [(&str, fn() -> Vec<u8>); 3] = [
-        ("2 GB", || compressed_pack(2 << 30)),
-        ("2^62 bytes", || compressed_pack(1 << 62)),
-        ("1 MB, but has 2 GB", || compressed_pack(1 << 20)),
-    ];
-    for (content, make) in bombs {
-        let mut pack = looked(&format!("compressed pack that declares {content}"), "x.hpack", make);
+    for (content, declared) in [("2 GB", 2 << 30), ("2^62 bytes", 1 << 62), ("1 MB, but has 2 GB", 1 << 20)] {
+        let name = format!("compressed pack that declares {content}");
+        let mut pack = looked(&name, "x.hpack", move || compressed_pack(declared));
         pack.runs = vec![vec!["check", "x.hpack"], vec!["extract", "x.hpack", "-o", "out"]];
         all.push(pack);
     }
