@@ -28,12 +28,15 @@ def sphere(path, triangles):
     """Writes a sphere with a relief, which no simplification finds flat, as binary glTF."""
     rings = int(math.sqrt(triangles / 4))
     sectors = 2 * rings
-    positions, indices = bytearray(), bytearray()
+    positions, normals, indices = bytearray(), bytearray(), bytearray()
     for ring in range(rings + 1):
         for sector in range(sectors + 1):
             a, b = math.pi * ring / rings, 2 * math.pi * (sector % sectors) / sectors
             r = 1 + 0.02 * math.sin(9 * a) * math.sin(11 * b) + 0.002 * math.sin(90 * a) * math.sin(110 * b)
-            positions += struct.pack("<3f", r * math.sin(a) * math.cos(b), r * math.cos(a), r * math.sin(a) * math.sin(b))
+            normal = [math.sin(a) * math.cos(b), math.cos(a), math.sin(a) * math.sin(b)]
+            positions += struct.pack("<3f", *(r * x for x in normal))
+            # Those of the sphere without its relief: shared by neighbours, as in a smooth model.
+            normals += struct.pack("<3f", *normal)
     for ring in range(rings):
         for sector in range(sectors):
             at = ring * (sectors + 1) + sector
@@ -42,20 +45,22 @@ def sphere(path, triangles):
     count = len(positions) // 12
     document = {
         "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
-        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0, "NORMAL": 2}, "indices": 1}]}],
         "accessors": [
             {"bufferView": 0, "componentType": 5126, "count": count, "type": "VEC3", "min": [-1.1] * 3, "max": [1.1] * 3},
             {"bufferView": 1, "componentType": 5125, "count": len(indices) // 4, "type": "SCALAR"},
+            {"bufferView": 2, "componentType": 5126, "count": count, "type": "VEC3"},
         ],
         "bufferViews": [
             {"buffer": 0, "byteOffset": 0, "byteLength": len(positions)},
             {"buffer": 0, "byteOffset": len(positions), "byteLength": len(indices)},
+            {"buffer": 0, "byteOffset": len(positions) + len(indices), "byteLength": len(normals)},
         ],
-        "buffers": [{"byteLength": len(positions) + len(indices)}],
+        "buffers": [{"byteLength": len(positions) + len(indices) + len(normals)}],
     }
     text = json.dumps(document).encode()
     text += b" " * (-len(text) % 4)
-    binary = bytes(positions + indices)
+    binary = bytes(positions + indices + normals)
     with open(path, "wb") as file:
         file.write(b"glTF" + struct.pack("<II", 2, 28 + len(text) + len(binary)))
         file.write(struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", len(binary), b"BIN\0") + binary)

@@ -65,7 +65,7 @@ fn project(compress: &str) -> Project {
     p.write("assets/long.txt", "Kiln ".repeat(4000)).write("assets/same.txt", "Kiln ".repeat(4000));
     p.write("assets/empty.txt", "").write("assets/short.txt", "x");
     let noise: Vec<u8> =
-        (0..9000u32).map(|n| (n.wrapping_mul(n) >> 7 ^ n.wrapping_mul(40503) >> 3) as u8).collect();
+        (0..9000u32).map(|n| ((n.wrapping_mul(n) >> 7) ^ (n.wrapping_mul(40503) >> 3)) as u8).collect();
     p.write("assets/noise.bin", noise).write("assets/bomb.zero", vec![0; 3 << 20]);
     p.write("assets/tri.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
         .write("assets/a.png", test_image(64, 64, 1));

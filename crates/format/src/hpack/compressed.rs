@@ -183,7 +183,8 @@ mod tests {
 
     #[test]
     fn compressed_files_round_trip() {
-        let (long, noise) = (vec![7; 5000], (0..300u32).map(|n| (n * n * 31 >> 3) as u8).collect::<Vec<_>>());
+        let (long, noise) =
+            (vec![7; 5000], (0..300u32).map(|n| ((n * n * 31) >> 3) as u8).collect::<Vec<_>>());
         let files: [(&str, &[u8]); 6] =
             [("a", &long), ("b", b"short"), ("c", &long), ("d", b""), ("e.hmesh", &noise), ("f", b"short")];
         let bytes = write_compressed(&files, zstd).unwrap();
