@@ -16,6 +16,7 @@ import base64
 import json
 import math
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -362,11 +363,12 @@ def main():
     counts = dict.fromkeys(("models", "nodes", "cameras", "lights", "skins", "instances", "clips", "poses", "morphed poses"), 0)
     wrong, skipped, failed = 0, 0, 0
     with tempfile.TemporaryDirectory() as project:
-        open(os.path.join(project, "assetc.yml"), "w").write(f"input: {os.path.basename(root)}\n" + SETTINGS)
-        os.symlink(root, os.path.join(project, os.path.basename(root)))
+        with open(os.path.join(project, "assetc.yml"), "w", encoding="utf-8") as config:
+            config.write(SETTINGS)
+        # A build reads nothing outside of its project.
+        shutil.copytree(root, os.path.join(project, "assets"))
         runtime = os.path.join(project, "runtime")
-        subprocess.run([assetc, "build", "-C", project, "-i", root, "-o", runtime], stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
+        subprocess.run([assetc, "build", "-C", project], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         for path in models:
             name = os.path.relpath(path, root)
             output = os.path.join(runtime, os.path.splitext(name)[0] + ".hscn")
