@@ -65,7 +65,10 @@ impl SceneFile {
                 mesh: node.mesh.map_or(NONE, |id| id.0 as i32),
                 skin: node.skin.map_or(NONE, |id| id.0 as i32),
                 camera: node.camera.map_or(NONE, |id| id.0 as i32),
-                light: node.light.map_or(NONE, |id| id.0 as i32),
+                light: match node.light {
+                    Some(id) => id.0 as i32,
+                    None => NONE,
+                },
                 matrix,
                 flags: if index < drawn { DRAWN } else { 0 },
                 first_instance: count("instances", parts.instances.len())?,
