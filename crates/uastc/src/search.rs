@@ -131,17 +131,15 @@ impl Group<'_> {
         self.stage::<L, _>(class, &SingleSubset::<18, 1, 32, 3> { is_first: false }, |b| {
             single_subset_may_win(b, 2, effort)
         });
-        self.stage::<L, _>(class, &ChoosePattern::<1, 3> { lists: &LISTS[..1] }, |b| {
-            partitions_may_win(b, effort)
-        });
+        // Two flat greys either side of an edge: the error to gain is a level or two.
+        let split_above = effort.split_above * 0.4;
+        self.stage::<L, _>(class, &ChoosePattern::<1, 3> { lists: &LISTS[..1] }, |b| b.cost > split_above);
         for rank in 0..effort.patterns[TWO] {
             let stage = Subsets::<16, 1, 4, 2, 3> { list: TWO, rank };
             // Grey levels cluster at few values: the estimate, which assumes a uniform distribution, is far
             // too high.
             let eager = effort.slack * 0.25;
-            let pass = |b: &Block| {
-                partitions_may_win(b, effort) && mode_may_win(b, 16, &b.choices[TWO][rank], eager)
-            };
+            let pass = |b: &Block| b.cost > split_above && mode_may_win(b, 16, &b.choices[TWO][rank], eager);
             self.stage::<L, _>(class, &stage, pass);
         }
     }
