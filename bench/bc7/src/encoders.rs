@@ -89,7 +89,7 @@ impl Encoder {
     }
 }
 
-/// Without perceptual weights: the error is that of every channel alike.
+/// Without perceptual weights: every channel counts the same.
 fn parameters(preset: Preset) -> ctt_bc7enc_rdo::bindings::bc7e_compress_block_params {
     match preset {
         Preset::UltraFast => ctt_bc7enc_rdo::params_init_ultrafast(false),
