@@ -8,6 +8,7 @@ use kiln_format::hmat::HmatView;
 use kiln_format::hmatx::{self, HmatxView, TextureSlot};
 use kiln_format::hscn::{ChannelPath, HscnView, Interpolation, NONE, SceneChannel};
 use kiln_format::refs;
+use libm::sin;
 use serde_json::{Value, json};
 
 const SETTINGS: &str = "mesh: {scene_data: true, merge: false}";
@@ -111,7 +112,7 @@ fn sample(scene: &HscnView<'_>, channel: &SceneChannel, time: f64) -> Vec<f64> {
             let angle = dot.abs().min(1.0).acos();
             let (x, y) = match angle < 1e-6 {
                 true => (1.0 - t, t),
-                false => (((1.0 - t) * angle).sin() / angle.sin(), (t * angle).sin() / angle.sin()),
+                false => (sin((1.0 - t) * angle) / sin(angle), sin(t * angle) / sin(angle)),
             };
             a.iter().zip(&b).map(|(a, b)| x * a + dot.signum() * y * b).collect()
         }

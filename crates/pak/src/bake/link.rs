@@ -64,6 +64,9 @@ pub(super) fn payload_order(plan: &Plan) -> PayloadOrder {
     stored.enumerate().map(|(number, node)| (node.name.clone(), (number, node.kind))).collect()
 }
 
+/// The payload of an asset and the assets that it refers to: assets with equal content are stored once.
+type Content<'a> = (&'a PayloadEntry, Vec<(Kind, u32)>);
+
 /// Lays out a pak. Equal payloads are stored once. `payloads` has the payload of every node except materials.
 pub(crate) fn layout(plan: &Plan, payloads: &[Option<Payload>]) -> Result<Layout, Diag> {
     let mut numbers = Numbers { of_node: vec![None; plan.nodes.len()] };
@@ -74,7 +77,7 @@ pub(crate) fn layout(plan: &Plan, payloads: &[Option<Payload>]) -> Result<Layout
     let mut materials: Vec<Material> = Vec::new();
     let mut known_materials = HashMap::new();
     for kind in ORDER {
-        let mut known: HashMap<(&PayloadEntry, Vec<(Kind, u32)>), u32> = HashMap::new();
+        let mut known: HashMap<Content<'_>, u32> = HashMap::new();
         for id in ordered(plan, kind) {
             let node = &plan.nodes[id.0];
             if let Recipe::Material(spec) = &node.recipe {
