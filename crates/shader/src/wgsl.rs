@@ -13,9 +13,10 @@ use naga::{Module, ShaderStage};
 /// The name of every entry point in the output.
 const ENTRY: &str = "main";
 
-/// The stack size of a compilation. naga recurses where expressions, statements and constants nest, with a
-/// kilobyte or so of stack for each level: people nest a few dozen levels, generators a few thousand.
-const STACK: usize = 64 << 20;
+/// The stack size of a compilation. naga recurses where expressions, statements and constants nest. Executables compile it
+/// without optimisation, where a level takes some twenty kilobytes of stack: people nest a few dozen levels, generators a
+/// few thousand.
+const STACK: usize = 256 << 20;
 
 /// Lists the entry points of a WGSL source: stage and name, in source order. Stages that Vulkan does not have
 /// are left out.

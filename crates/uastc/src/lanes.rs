@@ -13,7 +13,7 @@
 mod avx2;
 #[cfg(target_arch = "aarch64")]
 mod neon;
-mod portable;
+pub(crate) mod portable;
 
 use std::fmt::Debug;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};

@@ -207,16 +207,9 @@ mod tests {
     use super::kinds::{KINDS, Random, block};
     use super::*;
     use crate::batch::GROUP;
-    use crate::lanes::{Path, Task};
+    use crate::lanes::portable::Array;
     use crate::packing::pack;
     use crate::{Quality, decode_block};
-
-    struct Searched<'a>(&'a mut [Block], Quality);
-    impl Task for Searched<'_> {
-        fn run<L: Lanes>(self) {
-            search::<L>(self.0, Effort::of(self.1));
-        }
-    }
 
     fn distance(texels: &[u32; 16], decoded: &[[u8; 4]; 16], channels: usize) -> u32 {
         let mut sum = 0;
@@ -240,7 +233,8 @@ mod tests {
                 b.restart(block(i as u32 % KINDS, &mut random).map(u32::from_le_bytes));
             }
             let quality = [Quality::Fast, Quality::Default, Quality::High][round % 3];
-            Path::best().run(Searched(&mut blocks, quality));
+            // One instruction set, because every further one doubles the compile time of this test; all give the same bits.
+            search::<Array>(&mut blocks, Effort::of(quality));
             let balance = &Effort::of(quality).balance;
             for found in blocks.iter().filter(|b| b.class != Class::Solid) {
                 let grey = matches!(found.class, Class::Grey | Class::GreyAlpha);
