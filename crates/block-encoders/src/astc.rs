@@ -5,10 +5,10 @@
 
 mod endpoints;
 mod integer_sequence;
-mod partition;
 
 use endpoints::{Pair, endpoint_pair};
 use integer_sequence::{COLOUR_RANGES, Range, WEIGHT_RANGES, decode_sequence};
+use kiln_transcode::astc::partition::subset_of_texel;
 
 /// The colour of illegal blocks.
 const ERROR: [[u8; 4]; 16] = [[255, 0, 255, 255]; 16];
@@ -94,7 +94,10 @@ fn decode_legal(bits: u128) -> Option<[[u8; 4]; 16]> {
     let pattern = field(13, 10);
     Some(std::array::from_fn(|i| {
         let (x, y) = (i % 4, i / 4);
-        let subset = if partitions == 1 { 0 } else { partition::of_texel(pattern, x, y, partitions) };
+        let subset = match partitions as u32 {
+            1 => 0,
+            subsets => usize::from(subset_of_texel(pattern, subsets, x as u32, y as u32)),
+        };
         let [first, second] = [0, planes - 1].map(|plane| infill(&grid, &weights, planes, plane, x, y));
         std::array::from_fn(|c| {
             let weight = if second_plane == Some(c) { second } else { first };

@@ -1,11 +1,11 @@
-//! ETC2 colours: ETC1 blocks of two halves, and planar blocks for gradients. The modes T and H of ETC2 are decoded, but
-//! not searched.
+//! ETC2 colours: ETC1 blocks of two halves, planar blocks for gradients, and the modes T and H for blocks of two colours.
 //!
 //! A half has a base colour and one of eight tables of intensity modifiers. For every orientation, precision and table
 //! the base starts at the average of the half and moves by the average of the chosen modifiers, as least squares does.
 
 mod decode;
 mod planar;
+mod two_colours;
 
 pub use decode::decode;
 
@@ -37,6 +37,7 @@ pub fn encode(texels: &[[u8; 4]; 16], effort: Effort) -> [u8; 8] {
     }
     if effort != Effort::Fast && best.0 > 0 {
         planar::offer(&rgb, effort, &mut best);
+        two_colours::offer(&rgb, effort, &mut best);
     }
     best.1
 }

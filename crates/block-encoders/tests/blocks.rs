@@ -146,6 +146,57 @@ fn etc2_blocks_are_close_to_their_texels() {
     check("EAC alpha", errors(encode, decode, &[3]), 4.0);
 }
 
+/// Returns the mode of a block that is not ETC1, by the channel whose difference overflows (Khronos Data Format 1.3,
+/// section 21.1).
+fn etc2_mode(block: &[u8; 8]) -> &'static str {
+    let overflows = |c: usize| {
+        let (base, difference) = (i32::from(block[c] >> 3), i32::from(block[c] & 7));
+        !(0..32).contains(&(base + if difference < 4 { difference } else { difference - 8 }))
+    };
+    match block[3] & 2 {
+        0 => "individual",
+        _ if overflows(0) => "T",
+        _ if overflows(1) => "H",
+        _ if overflows(2) => "planar",
+        _ => "differential",
+    }
+}
+
+#[test]
+fn etc2_blocks_of_two_colours_use_the_modes_t_and_h() {
+    let mut random = Random(0x7411_0000_0000_0001);
+    let mut seen = std::collections::BTreeMap::<&str, usize>::new();
+    let mut totals = [0; 3];
+    for round in 0..4000 {
+        let colours: [[i64; 3]; 2] =
+            std::array::from_fn(|_| std::array::from_fn(|_| random.below(256) as i64));
+        let spread = random.below(60) as i64;
+        // Texels of both colours, in one or in both at several intensities.
+        let mut texels = [[255; 4]; 16];
+        for texel in &mut texels {
+            let which = random.below(2) as usize;
+            let by = if round % 2 == 0 && which == 0 { 0 } else { (random.below(3) as i64 - 1) * spread };
+            (0..3).for_each(|c| texel[c] = (colours[which][c] + by).clamp(0, 255) as u8);
+        }
+        let mut error = |effort: Effort| -> i64 {
+            let block = etc2::encode(&texels, effort);
+            let (found, expected) = (etc2::decode(&block), with(texture2ddecoder::decode_etc2_rgb, &block));
+            assert!(found.iter().zip(&expected).all(|(a, b)| a[..] == b[..3]), "{block:?}");
+            if effort == Effort::High {
+                *seen.entry(etc2_mode(&block)).or_default() += 1;
+            }
+            let square = |a: u8, b: u8| (i64::from(a) - i64::from(b)).pow(2);
+            let pairs = texels.iter().zip(&expected);
+            pairs.map(|(a, b)| (0..3).map(|c| square(a[c], b[c])).sum::<i64>()).sum()
+        };
+        let errors = EFFORTS.map(&mut error);
+        (0..3).for_each(|effort| totals[effort] += errors[effort]);
+    }
+    // Without the modes the errors of all efforts are of one size.
+    assert!(totals[1] * 4 < totals[0] && totals[2] <= totals[1], "{totals:?}");
+    assert!(seen.get("T").is_some_and(|n| *n > 400) && seen.get("H").is_some_and(|n| *n > 400), "{seen:?}");
+}
+
 #[test]
 fn eac_blocks_are_close_to_their_texels() {
     let two = |texels: &[[u8; 4]; 16]| texels.map(|[r, g, ..]| [r, g]);

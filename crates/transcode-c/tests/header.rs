@@ -8,18 +8,10 @@ use kiln_format::ktx2::{Channels, Desc, Payload, Shape, Supercompression, Transf
 use kiln_transcode::Target;
 use kiln_transcode::ktx2::{Texture, load_level};
 
-/// Builds the static library as users do; a test does not build it by itself.
+/// Returns the static library, which is built before this test and beside its executable.
 fn library() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("library");
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--offline", "--manifest-path", manifest, "--target-dir"])
-        .arg(&target)
-        .status()
-        .expect("cargo runs");
-    assert!(built.success());
-    target.join("debug/libkiln_transcode_c.a")
+    let executable = std::env::current_exe().expect("the path of this test");
+    executable.with_file_name("libkiln_transcode_c.a")
 }
 
 fn compile(compiler: &[&str], library: &Path, out: &str) -> PathBuf {

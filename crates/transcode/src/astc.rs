@@ -5,6 +5,8 @@
 //! subset are swapped and its weights inverted. Solid-colour blocks become void-extent blocks. Layout: Khronos Data
 //! Format 1.3, chapter 23.
 
+pub mod partition;
+
 use crate::bits::Bits;
 use crate::uastc::modes::{MODES, Mode};
 use crate::uastc::partitions::{SEEDS_2, SEEDS_2_OF_3, SEEDS_3};

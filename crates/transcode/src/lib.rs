@@ -35,7 +35,7 @@
 //!
 //! # Modules
 //!
-//! [`uastc`] and [`bc7`] are the layouts of both formats, which the encoders of `kiln-uastc` use too; `astc`, `bc1`,
+//! [`uastc`] and [`bc7`] are the layouts of both formats, which the encoders of `kiln-uastc` use too; [`astc`], `bc1`,
 //! `bc4`, [`etc1`] and [`eac`] transcode or encode blocks of their formats; `image` transcodes images.
 
 #![no_std]
@@ -45,7 +45,7 @@
 #[cfg(feature = "zstd")]
 extern crate alloc;
 
-mod astc;
+pub mod astc;
 mod bc1;
 mod bc4;
 pub mod bc7;

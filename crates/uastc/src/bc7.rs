@@ -94,8 +94,9 @@ pub fn encode_rows_on(
     if let Some(lambda) = options.rdo.filter(|lambda| *lambda > 0.0) {
         return encode_with_rdo(path, view, rows, options, lambda, out);
     }
+    let group = GROUP.min(rows.len().saturating_mul(wide as usize));
     let mut places = rows.flat_map(|y| (0..wide).map(move |x| (x, y)));
-    let mut blocks = [Block::EMPTY; GROUP];
+    let mut blocks = vec![Block::EMPTY; group];
     for out in out.chunks_mut(GROUP * BLOCK_BYTES) {
         let mut count = 0;
         for ((x, y), block) in places.by_ref().take(out.len() / BLOCK_BYTES).zip(&mut blocks) {
@@ -122,8 +123,8 @@ fn encode_with_rdo(
     let band = strip_rows(view.width(), &options);
     let first = rows.start - rows.start % band;
     let mut window = Window::<modes::Fields>::new(lambda);
-    let mut blocks = [Block::EMPTY; GROUP];
-    let mut bytes = [[0; BLOCK_BYTES]; GROUP];
+    let mut blocks = vec![Block::EMPTY; GROUP];
+    let mut bytes = vec![[0; BLOCK_BYTES]; GROUP];
     let mut out = out.as_chunks_mut::<BLOCK_BYTES>().0.iter_mut();
     let mut places = (first..rows.end.max(first)).flat_map(|y| (0..wide).map(move |x| (x, y)));
     loop {
@@ -160,9 +161,9 @@ pub fn encode_with_errors(
     options: Bc7Options,
     mut each: impl FnMut(usize, [u8; BLOCK_BYTES], u32),
 ) {
-    let mut blocks = [Block::EMPTY; GROUP];
-    let mut bytes = [[0; BLOCK_BYTES]; GROUP];
+    let mut blocks = vec![Block::EMPTY; GROUP.min(texels.len())];
     for (group, texels) in texels.chunks(GROUP).enumerate() {
+        let mut bytes = vec![[0; BLOCK_BYTES]; texels.len()];
         for (block, texels) in blocks.iter_mut().zip(texels) {
             block.restart(texels.map(u32::from_le_bytes));
         }

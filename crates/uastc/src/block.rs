@@ -67,6 +67,9 @@ impl Choice {
     pub(crate) const NONE: Self = Self { pattern: 0, across: 1e30, along: 0.0 };
 }
 
+/// The number of lists of patterns.
+pub(crate) const LISTS: usize = 4;
+
 /// A block and the state of its search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
@@ -86,8 +89,8 @@ pub(crate) struct Block {
     pub(crate) single_subset: [f32; 3],
     /// The fit of dual-plane modes, by the channel of the second plane.
     pub(crate) planes: [Choice; 4],
-    /// The most promising patterns of each list (`partitions::TWO`, `THREE`, `TWO_OF_THREE`).
-    pub(crate) choices: [[Choice; RANKS]; 3],
+    /// The most promising patterns of each list of [`crate::search`].
+    pub(crate) choices: [[Choice; RANKS]; LISTS],
 }
 
 impl Block {
@@ -108,7 +111,7 @@ impl Block {
         },
         single_subset: [0.0; 3],
         planes: [Choice::NONE; 4],
-        choices: [[Choice::NONE; RANKS]; 3],
+        choices: [[Choice::NONE; RANKS]; LISTS],
     };
 
     /// Resets the block to other texels. What a stage reads is written by a stage before it.

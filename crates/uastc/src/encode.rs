@@ -47,14 +47,16 @@ pub fn encode_rows_on(
     // With RDO a block depends on the previous blocks of its band: these are encoded too, but not written.
     let band = band_rows(wide);
     let first = if window.is_some() { rows.start - rows.start % band } else { rows.start };
-    let mut blocks = [Block::EMPTY; GROUP];
-    let mut bytes = [[0; BLOCK_BYTES]; GROUP];
+    // A whole group has 400 KB, which matters for an image of few blocks.
+    let group = GROUP.min((first..rows.end).len().saturating_mul(wide as usize));
+    let mut blocks = vec![Block::EMPTY; group];
+    let mut bytes = vec![[0; BLOCK_BYTES]; group];
     let mut out = out.chunks_exact_mut(BLOCK_BYTES);
     let mut places = (first..rows.end.max(first)).flat_map(|y| (0..wide).map(move |x| (x, y))).peekable();
     while places.peek().is_some() {
         let mut at = [(0, 0); GROUP];
         let mut count = 0;
-        for (x, y) in places.by_ref().take(GROUP) {
+        for (x, y) in places.by_ref().take(group) {
             blocks[count].restart(view.block(x, y));
             at[count] = (x, y);
             count += 1;
@@ -88,24 +90,38 @@ pub(crate) const fn rdo_strip_rows(width: u32) -> u32 {
     band_rows(blocks_wide(width))
 }
 
-/// Encodes blocks one after the other and returns the predicted squared error of each, to verify that the
-/// prediction is exact.
+/// The squared errors that selection predicts for a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Predicted {
+    /// The error of the decoded block: exact.
+    pub error: u32,
+    /// The error after transcoding to BC7: a model. Without alpha where the block is opaque.
+    pub as_bc7: f32,
+}
+
+/// Encodes blocks one after the other and returns the predicted errors of each, to verify the predictions.
 pub fn encode_with_errors(
     texels: &[[[u8; 4]; 16]],
     options: &Options,
-    mut each: impl FnMut(usize, [u8; BLOCK_BYTES], u32),
+    mut each: impl FnMut(usize, [u8; BLOCK_BYTES], Predicted),
 ) {
-    let mut blocks = [Block::EMPTY; GROUP];
+    let balance = &Effort::of(options.quality).balance;
+    let mut blocks = vec![Block::EMPTY; GROUP.min(texels.len())];
     for (group, texels) in texels.chunks(GROUP).enumerate() {
-        let mut bytes = [[0; BLOCK_BYTES]; GROUP];
+        let mut bytes = vec![[0; BLOCK_BYTES]; texels.len()];
         for (block, texels) in blocks.iter_mut().zip(texels) {
             block.restart(texels.map(u32::from_le_bytes));
         }
         let blocks = &mut blocks[..texels.len()];
         encode(Path::best(), blocks, options, bytes.as_flattened_mut());
         for (i, (block, bytes)) in blocks.iter().zip(bytes).enumerate() {
-            let error = if block.class == Class::Solid { 0 } else { block.error as u32 };
-            each(group * GROUP + i, bytes, error);
+            let grey = matches!(block.class, Class::Grey | Class::GreyAlpha);
+            let as_bc7 = (block.cost - block.error) / balance[usize::from(grey)].bc7;
+            let predicted = match block.class {
+                Class::Solid => Predicted { error: 0, as_bc7: 0.0 },
+                _ => Predicted { error: block.error as u32, as_bc7 },
+            };
+            each(group * GROUP + i, bytes, predicted);
         }
     }
 }

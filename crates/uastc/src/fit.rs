@@ -130,7 +130,8 @@ fn nearest_pair<L: Lanes>(dx: [L; 2], dy: [L; 2], [a, b, c]: [L; 3]) -> (L::Mask
     (right, up)
 }
 
-/// Fits `S` subsets with `N` weight levels. [`Balance`] weighs the decoded texels against those after transcoding.
+/// Fits `S` subsets with `N` weight levels. [`Balance`] weighs the decoded texels against those after transcoding. Lanes
+/// whose error is never below `limit`, the cost of the best candidate, stay unfitted: their cost would not be, either.
 #[inline(always)]
 pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize, const G: usize>(
     px: &Texels<L, C>,
@@ -139,6 +140,7 @@ pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize, cons
     range: &EndpointRange,
     target: transcode::Target,
     (tries, balance): (Tries, Balance),
+    limit: L,
 ) -> Fitted<L, C, S> {
     let goal = rounding_target(px, balance.floor);
     let mut best = Fitted::unfitted();
@@ -153,14 +155,15 @@ pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize, cons
             }
             now.weights = subset_fit::project::<Astc, L, C, N, S, G>(&goal, members, &now.pairs);
             now.error = subset_fit::error::<Astc, L, C, N, S, G>(px, members, &now.pairs, &now.weights);
-            if !L::any(now.error.less(best.cost)) {
+            let mut promising = now.error.less(best.cost.min(limit));
+            if tries.for_smooth(attempt) {
+                promising = promising & smooth;
+            }
+            if !L::any(promising) {
                 continue;
             }
             let transcoded = transcode::error::<L, C, N, S, G>(px, members, &now, target);
-            now.cost = now.error + transcoded * L::splat(balance.bc7);
-            if tries.for_smooth(attempt) {
-                now.cost = now.cost.or(smooth, L::splat(UNFITTED));
-            }
+            now.cost = (now.error + transcoded * L::splat(balance.bc7)).or(promising, L::splat(UNFITTED));
             best.improve(&now);
         }
     }

@@ -33,7 +33,7 @@
 //!
 //! # Modules
 //!
-//! `block` classifies blocks; `search` selects the modes to try for a block, `batch` packs blocks into
+//! `block` classifies blocks; `search` selects the modes to try for a block and refines the best, `batch` packs blocks into
 //! batches of eight; `stages` searches the modes, built from `principal_axis`, `fit` and `subset_fit` (endpoints and weights),
 //! `ranking` (of partitions) and `transcode` (the error as BC7); `hints` finds transcoding hints, `rdo` makes blocks
 //! repeat for Zstandard; `lanes` is the SIMD arithmetic on eight blocks at once. The layouts of both formats, modes,
@@ -61,9 +61,9 @@ mod view;
 
 use kiln_transcode::uastc::{decode, endpoint_range, modes, packing, partitions};
 
-pub use encode::{encode_block, encode_rows, strip_rows};
 #[doc(hidden)]
-pub use encode::{encode_rows_on, encode_with_errors};
+pub use encode::{Predicted, encode_rows_on, encode_with_errors};
+pub use encode::{encode_block, encode_rows, strip_rows};
 pub use kiln_transcode::etc1::MODIFIERS as ETC1_MODIFIERS;
 pub use kiln_transcode::uastc::decode_block;
 #[doc(hidden)]

@@ -6,11 +6,11 @@ mod planes;
 mod subsets;
 
 pub(crate) use planes::{ChoosePlanes, DualPlane, GreyAlphaDualPlane};
-pub(crate) use subsets::{ChoosePattern, Subsets};
+pub(crate) use subsets::{ChoosePattern, EIGHT, FOUR, PatternList, Subsets};
 
 use crate::batch::{Batch, Stage};
 use crate::block::{Block, Candidate};
-use crate::effort::Effort;
+use crate::effort::{Effort, Step};
 use crate::fit::fit;
 use crate::lanes::{Lanes, WIDTH};
 use crate::modes::MODES;
@@ -54,8 +54,8 @@ fn stored<L: Lanes, const C: usize, const S: usize>(
 
 /// The stage of a mode with a single subset and plane.
 pub(crate) struct SingleSubset<const MODE: usize, const C: usize, const N: usize, const G: usize> {
-    /// True for the first stage, which also estimates the errors of other numbers of weights.
-    pub(crate) is_first: bool,
+    /// The step: the first also estimates the errors of other numbers of weights.
+    pub(crate) step: Step,
 }
 
 impl<const MODE: usize, const C: usize, const N: usize, const G: usize> Stage
@@ -67,7 +67,7 @@ impl<const MODE: usize, const C: usize, const N: usize, const G: usize> Stage
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let px: Texels<L, C> = batch.channels(channels::<C, G>());
         let projection = project_on_axes::<L, C, 1, G>(&px, &[]);
-        if self.is_first {
+        if self.step == Step::First {
             let across = projection.across;
             let single_subset = [
                 across + projection.rounding::<4>(),
@@ -87,7 +87,8 @@ impl<const MODE: usize, const C: usize, const N: usize, const G: usize> Stage
             &projection,
             MODES[MODE].range,
             Target::of(MODE),
-            effort.tries::<G>(N),
+            effort.tries::<G>(N, self.step),
+            batch.gather(blocks, |block| block.cost),
         );
         offer(MODE, blocks, batch, &fitted, [0; WIDTH]);
     }

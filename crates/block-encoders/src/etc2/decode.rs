@@ -1,10 +1,8 @@
 //! The decoder of ETC2 colours: individual, differential, T, H and planar blocks.
 
+use super::two_colours::{DISTANCES, H, T, number, palette};
 use super::{expand, half_of, planar};
 use kiln_transcode::etc1::MODIFIERS;
-
-/// The distances of the modes T and H.
-const DISTANCES: [i32; 8] = [3, 6, 11, 16, 23, 32, 41, 64];
 
 /// Decodes a block to RGB texels. Every bit pattern is valid.
 #[must_use]
@@ -21,30 +19,20 @@ pub fn decode(block: &[u8; 8]) -> [[u8; 3]; 16] {
     let overflows = second.map(|value| !(0..32).contains(&value));
     match overflows {
         [true, ..] => {
-            let (red, low) = (field(59, 2) << 2 | field(56, 2), field(32, 1));
-            let first = [red, field(52, 4), field(48, 4)].map(|value| value * 17);
-            let second = [field(44, 4), field(40, 4), field(36, 4)].map(|value| value * 17);
-            let distance = DISTANCES[(field(34, 2) << 1 | low) as usize];
-            let shifted = |by: i32| second.map(|value| value + by);
-            selected(bits, [first, shifted(distance), second, shifted(-distance)])
+            let red = field(59, 2) << 2 | field(56, 2);
+            let first = [red, field(52, 4), field(48, 4)];
+            let second = [field(44, 4), field(40, 4), field(36, 4)];
+            let distance = DISTANCES[(field(34, 2) << 1 | field(32, 1)) as usize];
+            selected(bits, palette(T, [first, second], distance))
         }
         [_, true, _] => {
             let green = field(56, 3) << 1 | field(52, 1);
             let blue = field(51, 1) << 3 | field(47, 3);
             let first = [field(59, 4), green, blue];
             let second = [field(43, 4), field(39, 4), field(35, 4)];
-            let number = |[r, g, b]: [i32; 3]| r << 8 | g << 4 | b;
             let low = i32::from(number(first) >= number(second));
             let distance = DISTANCES[(field(34, 1) << 2 | field(32, 1) << 1 | low) as usize];
-            let (first, second) = (first.map(|value| value * 17), second.map(|value| value * 17));
-            let moved = |base: [i32; 3], by: i32| base.map(|value| value + by);
-            let palette = [
-                moved(first, distance),
-                moved(first, -distance),
-                moved(second, distance),
-                moved(second, -distance),
-            ];
-            selected(bits, palette)
+            selected(bits, palette(H, [first, second], distance))
         }
         [.., true] => {
             let blue = field(48, 1) << 5 | field(43, 2) << 3 | field(39, 3);
@@ -81,5 +69,5 @@ fn halves(bits: u64, bases: [[i32; 3]; 2]) -> [[u8; 3]; 16] {
 }
 
 fn selected(bits: u64, palette: [[i32; 3]; 4]) -> [[u8; 3]; 16] {
-    std::array::from_fn(|i| palette[selector(bits, i)].map(|value| value.clamp(0, 255) as u8))
+    std::array::from_fn(|i| palette[selector(bits, i)].map(|value| value as u8))
 }

@@ -1,8 +1,10 @@
 //! The partition patterns of the UASTC modes with two or three subsets.
 //!
-//! ASTC names a partition by a 10-bit seed and computes each texel's subset with a hash (Khronos Data Format
-//! 1.3, section 23.21, "Partition Pattern Generation"). UASTC allows only the partitions that BC7 has too;
-//! the UASTC specification lists their seeds. The patterns are computed from the seeds at compile time.
+//! ASTC names a partition by a 10-bit seed and computes each texel's subset with a hash
+//! ([`crate::astc::partition`]). UASTC allows only the partitions that BC7 has too; the UASTC specification lists
+//! their seeds. The patterns are computed from the seeds at compile time.
+
+use crate::astc::partition::subset_of_texel;
 
 /// A partition of the sixteen texels into subsets.
 #[derive(Clone, Copy, Debug)]
@@ -53,55 +55,13 @@ const fn partition(seed: u32, subsets: u32) -> Partition {
     let mut i = 16;
     while i > 0 {
         i -= 1;
-        let subset = select(seed, subsets, (i % 4) as u32, (i / 4) as u32);
+        let subset = subset_of_texel(seed, subsets, (i % 4) as u32, (i / 4) as u32);
         out.subset[i] = subset;
         out.members[subset as usize] |= 1 << i;
         // Texels are visited from the last to the first, so that the first remains.
         out.anchors[subset as usize] = i as u8;
     }
     out
-}
-
-/// Returns the subset of the texel at (`x`, `y`): the specification's `select_partition` for a 4x4 block.
-const fn select(seed: u32, subsets: u32, x: u32, y: u32) -> u8 {
-    // Blocks of fewer than 31 texels use doubled coordinates.
-    let (x, y) = (x * 2, y * 2);
-    let seed = seed + (subsets - 1) * 1024;
-    let hash = hash52(seed);
-    let long = if subsets == 3 { 6 } else { 5 };
-    let short = if seed & 2 != 0 { 4 } else { 5 };
-    let (even, odd) = if seed & 1 != 0 { (short, long) } else { (long, short) };
-    let a = nibble(hash, 0, even) * x + nibble(hash, 4, odd) * y + (hash >> 14);
-    let b = nibble(hash, 8, even) * x + nibble(hash, 12, odd) * y + (hash >> 10);
-    let c = nibble(hash, 16, even) * x + nibble(hash, 20, odd) * y + (hash >> 6);
-    let (a, b, c) = (a & 63, b & 63, if subsets < 3 { 0 } else { c & 63 });
-    if a >= b && a >= c {
-        0
-    } else if b >= c {
-        1
-    } else {
-        2
-    }
-}
-
-/// Returns four bits of the hash, squared and scaled down: one slope of one subset.
-const fn nibble(hash: u32, at: u32, shift: u32) -> u32 {
-    let value = (hash >> at) & 15;
-    (value * value) >> shift
-}
-
-const fn hash52(seed: u32) -> u32 {
-    let mut p = seed;
-    p ^= p >> 15;
-    p = p.wrapping_sub(p << 17);
-    p = p.wrapping_add(p << 7);
-    p = p.wrapping_add(p << 4);
-    p ^= p >> 5;
-    p = p.wrapping_add(p << 16);
-    p ^= p >> 7;
-    p ^= p >> 3;
-    p ^= p << 6;
-    p ^ (p >> 17)
 }
 
 #[cfg(test)]

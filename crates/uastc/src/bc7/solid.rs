@@ -51,20 +51,3 @@ pub(crate) fn solid(colour: u32) -> Fields {
     ends[0] = [end(0), end(1)];
     Fields { mode: 5, ends, weights: 0x1111_1111_1111_1111, ..Fields::NONE }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::decode::texels;
-    use super::super::packing::pack;
-    use super::*;
-
-    #[test]
-    fn every_solid_value_is_exact() {
-        for value in 0..=255 {
-            let colour = [value, 255 - value, value ^ 0x5A, value / 2];
-            let fields = solid(u32::from_le_bytes(colour));
-            assert_eq!(texels(&fields), [colour; 16]);
-            assert_eq!(super::super::decode_block(&pack(&fields)), Some([colour; 16]));
-        }
-    }
-}

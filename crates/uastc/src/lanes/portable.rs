@@ -1,9 +1,9 @@
-//! Lanes as arrays: for machines without AVX2, and the reference for it.
+//! Lanes as arrays: for machines whose instructions no other file names, and the reference for those.
 //!
-//! The loops are written so that a compiler can vectorise them for its baseline (SSE2, NEON, ...): rounding
+//! The loops are written so that a compiler can vectorise them for its baseline (SIMD128, ...): rounding
 //! by adding and subtracting a large number, selection by bits.
 
-use super::{Kernel, Lanes, WIDTH};
+use super::{Kernel, Lanes, ROUNDING_MAGIC, WIDTH};
 use std::array::from_fn;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
 
@@ -14,9 +14,6 @@ pub(crate) struct Array([f32; WIDTH]);
 /// All ones or all zeros for each lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mask([u32; WIDTH]);
-
-/// 1.5 * 2^23: adding it rounds away the fraction.
-const ROUNDING_MAGIC: f32 = 12_582_912.0;
 
 macro_rules! operator {
     ($trait:ident, $method:ident, $op:tt) => {

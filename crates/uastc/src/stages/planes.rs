@@ -4,7 +4,7 @@ use super::channels;
 
 use crate::batch::{Batch, Stage};
 use crate::block::{Block, Candidate, Choice};
-use crate::effort::Effort;
+use crate::effort::{Effort, Step};
 use crate::fit::fit;
 use crate::lanes::{Lanes, WIDTH};
 use crate::modes::MODES;
@@ -36,11 +36,18 @@ impl<const C: usize> Stage for ChoosePlanes<C> {
 pub(crate) struct DualPlane<const MODE: usize, const C: usize, const R: usize, const N: usize> {
     /// The channel of the second plane.
     pub(crate) second_channel: usize,
+    /// The step of the search.
+    pub(crate) step: Step,
 }
 
 impl<const MODE: usize, const C: usize, const R: usize, const N: usize> Stage for DualPlane<MODE, C, R, N> {
     type Block = Block;
     type Effort = Effort;
+
+    fn is_for(&self, block: &Block) -> bool {
+        usize::from(block.fields.channel) == self.second_channel
+    }
+
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let px: Texels<L, C> = batch.channels(channels::<C, 1>());
@@ -51,15 +58,16 @@ impl<const MODE: usize, const C: usize, const R: usize, const N: usize> Stage fo
         }
         let second = [px[second_channel]];
         let range = MODES[MODE].range;
-        let tries = effort.tries::<1>(N);
+        let tries = effort.tries::<1>(N, self.step);
+        let best = batch.gather::<L, _>(blocks, |block| block.cost);
         let rest_projection = project_on_axes::<L, R, 1, 1>(&rest, &[]);
-        let a = fit::<L, R, N, 1, 1>(&rest, &[], &rest_projection, range, Target::FIRST_PLANE, tries);
-        let best = batch.gather::<L, _>(blocks, |block| block.error.max(block.cost));
+        let a = fit::<L, R, N, 1, 1>(&rest, &[], &rest_projection, range, Target::FIRST_PLANE, tries, best);
         if !L::any(a.error.less(best)) {
             return;
         }
         let lone_projection = project_on_axes::<L, 1, 1, 1>(&second, &[]);
-        let b = fit::<L, 1, N, 1, 1>(&second, &[], &lone_projection, range, Target::SECOND_PLANE, tries);
+        let b =
+            fit::<L, 1, N, 1, 1>(&second, &[], &lone_projection, range, Target::SECOND_PLANE, tries, best);
         let mut ends = [L::zero(); 8];
         for c in 0..C {
             let (pair, at) = (&a.pairs[0], c - usize::from(c > second_channel));
@@ -72,7 +80,10 @@ impl<const MODE: usize, const C: usize, const R: usize, const N: usize> Stage fo
 }
 
 /// The stage of mode 17: grey in the first plane and alpha in the second.
-pub(crate) struct GreyAlphaDualPlane;
+pub(crate) struct GreyAlphaDualPlane {
+    /// The step of the search.
+    pub(crate) step: Step,
+}
 
 impl Stage for GreyAlphaDualPlane {
     type Block = Block;
@@ -82,11 +93,13 @@ impl Stage for GreyAlphaDualPlane {
         let [grey, alpha] = batch.channels::<L, 2>([0, 3]);
         let (grey, alpha) = ([grey], [alpha]);
         let range = MODES[17].range;
-        let tries = effort.tries::<3>(4);
+        let tries = effort.tries::<3>(4, self.step);
+        let best = batch.gather::<L, _>(blocks, |block| block.cost);
         let grey_projection = project_on_axes::<L, 1, 1, 3>(&grey, &[]);
-        let a = fit::<L, 1, 4, 1, 3>(&grey, &[], &grey_projection, range, Target::FIRST_PLANE, tries);
+        let a = fit::<L, 1, 4, 1, 3>(&grey, &[], &grey_projection, range, Target::FIRST_PLANE, tries, best);
         let alpha_projection = project_on_axes::<L, 1, 1, 1>(&alpha, &[]);
-        let b = fit::<L, 1, 4, 1, 1>(&alpha, &[], &alpha_projection, range, Target::SECOND_PLANE, tries);
+        let b =
+            fit::<L, 1, 4, 1, 1>(&alpha, &[], &alpha_projection, range, Target::SECOND_PLANE, tries, best);
         let [l, k] = [a.pairs[0], b.pairs[0]];
         offer_planes(17, blocks, batch, &a, &b, &[l.low[0], l.high[0], k.low[0], k.high[0]], 3);
     }
