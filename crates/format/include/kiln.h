@@ -972,6 +972,321 @@ static inline kiln_status kiln_mesh_check_indices(const kiln_mesh *mesh) {
     return KILN_OK;
 }
 
+/* ---- Compressed .hmesh, version 3: decoded to version 2, then opened with kiln_mesh_open ---- */
+
+/* Decodes records of `stride` bytes from a vertex stream of meshoptimizer. */
+static inline kiln_status kiln_decode_vertices(kiln_bytes stream, size_t stride, uint8_t *out, size_t count) {
+    static const uint8_t widths[3][4] = {{0, 2, 4, 8}, {0, 1, 2, 4}, {1, 2, 4, 8}};
+    kiln_cursor in;
+    uint8_t columns[4][256];
+    const uint8_t *tail, *channels;
+    uint32_t last[64];
+    size_t block = 8192 / stride / 16 * 16, tail_size, padded, done, k, i, j;
+    int version;
+    in.at = stream.data, in.left = stream.size;
+    if (in.left == 0) return KILN_TRUNCATED;
+    if (*in.at != 0xa0 && *in.at != 0xa1) return KILN_VERSION;
+    version = *kiln_take(&in, 1) & 1;
+    tail_size = stride + (version ? stride / 4 : 0);
+    padded = version ? 24 : 32;
+    if (padded < tail_size) padded = tail_size;
+    if (in.left < padded) return KILN_TRUNCATED;
+    tail = in.at + in.left - tail_size, channels = tail + stride;
+    for (k = 0; k < stride / 4; k++) last[k] = kiln_u32(tail + 4 * k);
+    if (block > 256) block = 256;
+    for (done = 0; done < count; done += block) {
+        size_t rows = count - done < block ? count - done : block, groups = (rows + 15) / 16;
+        const uint8_t *controls = kiln_take(&in, version ? stride / 4 : 0);
+        if (!controls) return KILN_TRUNCATED;
+        for (k = 0; k < stride / 4; k++) {
+            int control = version ? controls[k] : 0, kind = version ? channels[k] : 0;
+            for (i = 0; i < 4; i++) {
+                int code = control >> (2 * i) & 3;
+                const uint8_t *width = widths[version ? 1 + (code & 1) : 0], *header, *bytes;
+                if (code == 2) {
+                    memset(columns[i], 0, groups * 16);
+                    continue;
+                }
+                if (code == 3) {
+                    if (!(bytes = kiln_take(&in, rows))) return KILN_TRUNCATED;
+                    memcpy(columns[i], bytes, rows);
+                    continue;
+                }
+                if (!(header = kiln_take(&in, (groups + 3) / 4))) return KILN_TRUNCATED;
+                for (j = 0; j < groups; j++) {
+                    unsigned bits = width[header[j / 4] >> (j % 4 * 2) & 3], v;
+                    uint8_t *group = columns[i] + j * 16;
+                    if (in.left < 24) return KILN_TRUNCATED;
+                    bytes = kiln_take(&in, 2 * bits);
+                    if (bits == 0) memset(group, 0, 16);
+                    if (bits == 8) memcpy(group, bytes, 16);
+                    for (v = 0; bits > 0 && bits < 8 && v < 16; v++) {
+                        unsigned shift = bits == 1 ? v % 8 : 8 - bits - v * bits % 8, most = (1u << bits) - 1;
+                        group[v] = (uint8_t)(bytes[v * bits / 8] >> shift & most);
+                        if (group[v] == most) group[v] = *kiln_take(&in, 1); /* at most 24 bytes in all */
+                    }
+                }
+            }
+            if ((kind & 3) == 3) return KILN_VALUE;
+            for (j = 0; j < rows; j++) {
+                uint32_t word = (uint32_t)columns[0][j] | (uint32_t)columns[1][j] << 8 | (uint32_t)columns[2][j] << 16 |
+                                (uint32_t)columns[3][j] << 24;
+                uint32_t high = (kind & 3) == 0 ? 0x80808080u : 0x80008000u, ones = high >> ((kind & 3) == 0 ? 7 : 15);
+                if ((kind & 3) == 2) {
+                    unsigned right = (unsigned)kind >> 4;
+                    last[k] ^= word >> right | word << ((32 - right) & 31);
+                } else {
+                    /* The parts are zigzag differences; no carries between them. */
+                    uint32_t sign = word & ones;
+                    word = (word >> 1 & ~high) ^ ((sign << ((kind & 3) == 0 ? 8 : 16)) - sign);
+                    last[k] = ((last[k] & ~high) + (word & ~high)) ^ ((last[k] ^ word) & high);
+                }
+                memcpy(out + (done + j) * stride + k * 4, &last[k], 4);
+            }
+        }
+    }
+    return in.left == padded ? KILN_OK : KILN_TRAILING;
+}
+
+/* Reads a number of up to five groups of seven bits; returns 0 at the end of the data. */
+static inline int kiln_decode_number(kiln_cursor *in, uint32_t *number) {
+    unsigned shift;
+    *number = 0;
+    for (shift = 0; shift < 35; shift += 7) {
+        const uint8_t *byte = kiln_take(in, 1);
+        if (!byte) return 0;
+        *number |= (uint32_t)(*byte & 127) << shift;
+        if (*byte < 128) break;
+    }
+    return 1;
+}
+
+/* Reads an index that is stored as the difference to the last such index. */
+static inline int kiln_decode_index(kiln_cursor *in, uint32_t *last) {
+    uint32_t number;
+    if (!kiln_decode_number(in, &number)) return 0;
+    *last += number >> 1 ^ (0u - (number & 1));
+    return 1;
+}
+
+/* The last 16 edges and vertices of a triangle stream. */
+typedef struct kiln_recent {
+    uint32_t edges[16][2], vertices[16];
+    unsigned next_edge, next_vertex;
+} kiln_recent;
+
+static inline void kiln_push_edge(kiln_recent *recent, uint32_t from, uint32_t to) {
+    recent->edges[recent->next_edge & 15][0] = from;
+    recent->edges[recent->next_edge++ & 15][1] = to;
+}
+
+static inline void kiln_push_vertex(kiln_recent *recent, uint32_t vertex, int is_new) {
+    recent->vertices[recent->next_vertex & 15] = vertex;
+    recent->next_vertex += (unsigned)is_new;
+}
+
+/* Writes an index of `width` bytes, 1, 2 or 4; returns 0 if it is larger. */
+static inline int kiln_put_index(uint8_t *out, size_t width, uint32_t index) {
+    memcpy(out, &index, width);
+    return width == 4 || index >> (8 * width) == 0;
+}
+
+/* Decodes `count` indices of triangles. With `meshlets`, an index is a corner plus the first vertex of its meshlet. */
+static inline kiln_status kiln_decode_triangles(kiln_bytes stream, size_t width, uint8_t *out, size_t count,
+                                                const uint8_t *meshlets, size_t meshlet_count) {
+    kiln_recent recent;
+    kiln_cursor in;
+    const uint8_t *codes, *table;
+    uint32_t next = 0, last = 0, first = 0, left = 0;
+    unsigned most_back;
+    size_t i, c;
+    in.at = stream.data, in.left = stream.size;
+    if (stream.size < 17 || stream.size - 17 < count / 3) return KILN_TRUNCATED;
+    if (*in.at != 0xe0 && *in.at != 0xe1) return KILN_VERSION;
+    most_back = *kiln_take(&in, 1) == 0xe0 ? 15 : 13;
+    codes = kiln_take(&in, count / 3);
+    in.left -= 16, table = in.at + in.left;
+    memset(&recent, 0xff, sizeof recent);
+    recent.next_edge = recent.next_vertex = 0;
+    for (i = 0; i < count / 3; i++) {
+        uint32_t v[3];
+        unsigned code = codes[i], k;
+        if (code < 0xf0) {
+            const uint32_t *edge = recent.edges[(recent.next_edge - 1 - (code >> 4)) & 15];
+            v[0] = edge[0], v[1] = edge[1], k = code & 15;
+            if (k < most_back) {
+                v[2] = k == 0 ? next++ : recent.vertices[(recent.next_vertex - 1 - k) & 15];
+                kiln_push_vertex(&recent, v[2], k == 0);
+            } else {
+                if (k == 13) last--;
+                else if (k == 14) last++;
+                else if (!kiln_decode_index(&in, &last)) return KILN_TRUNCATED;
+                kiln_push_vertex(&recent, v[2] = last, 1);
+            }
+        } else {
+            unsigned corner[3];
+            const uint8_t *pair = code < 0xfe ? table + (code & 15) : kiln_take(&in, 1);
+            if (!pair) return KILN_TRUNCATED;
+            corner[0] = code == 0xff ? 15 : 0, corner[1] = *pair >> 4, corner[2] = *pair & 15;
+            if (code >= 0xfe && *pair == 0) next = 0;
+            for (c = 0; c < 3; c++)
+                v[c] = corner[c] == 0 ? next++ : recent.vertices[(recent.next_vertex - corner[c]) & 15];
+            for (c = 0; c < 3; c++) {
+                if (corner[c] != 15) continue;
+                if (!kiln_decode_index(&in, &last)) return KILN_TRUNCATED;
+                v[c] = last;
+            }
+            for (c = 0; c < 3; c++) kiln_push_vertex(&recent, v[c], corner[c] == 0 || corner[c] == 15);
+            kiln_push_edge(&recent, v[1], v[0]);
+        }
+        kiln_push_edge(&recent, v[2], v[1]);
+        kiln_push_edge(&recent, v[0], v[2]);
+        while (meshlets && left == 0) {
+            if (meshlet_count-- == 0) return KILN_VALUE;
+            first = kiln_u32(meshlets), left = kiln_u32(meshlets + 12);
+            meshlets += sizeof(kiln_meshlet);
+        }
+        left--;
+        for (c = 0; c < 3; c++)
+            if (!kiln_put_index(out + (3 * i + c) * width, width, v[c] - first)) return KILN_VALUE;
+    }
+    return in.left == 0 ? KILN_OK : KILN_TRAILING;
+}
+
+static inline kiln_status kiln_decode_indices(kiln_bytes stream, size_t width, uint8_t *out, size_t count) {
+    kiln_cursor in;
+    uint32_t last[2] = {0, 0}, number;
+    size_t i;
+    in.at = stream.data, in.left = stream.size;
+    if (in.left < 5) return KILN_TRUNCATED;
+    if (*in.at != 0xd0 && *in.at != 0xd1) return KILN_VERSION;
+    in.at++, in.left -= 5;
+    for (i = 0; i < count; i++) {
+        uint32_t *index;
+        if (!kiln_decode_number(&in, &number)) return KILN_TRUNCATED;
+        index = &last[number & 1], number >>= 1;
+        *index += number >> 1 ^ (0u - (number & 1));
+        if (!kiln_put_index(out + i * width, width, *index)) return KILN_VALUE;
+    }
+    return in.left == 0 ? KILN_OK : KILN_TRAILING;
+}
+
+/* A chunk of a compressed mesh: its payload, and its place in the decoded file. */
+typedef struct kiln_mesh_stream {
+    const uint8_t *tag;
+    kiln_bytes payload; /* without the stream header, if it is encoded */
+    uint32_t codec;     /* 0: stored, 1: vertices, 2: triangles, 3: indices, 4: triangles of meshlets */
+    uint32_t count, stride;
+    uint64_t offset, size; /* in the decoded file */
+} kiln_mesh_stream;
+
+/* Reads row `i` of the chunk table. `end` is the end of the chunk before it in the decoded file and in this one. */
+static inline kiln_status kiln_mesh_stream_at(const uint8_t *file, size_t size, uint32_t i, uint64_t end[2],
+                                              kiln_mesh_stream *stream) {
+    const uint8_t *row = file + 32 + (size_t)i * 24;
+    uint64_t offset = kiln_u64(row + 8), length = kiln_u64(row + 16);
+    memset(stream, 0, sizeof *stream);
+    if (offset != (end[1] + 15) / 16 * 16) return KILN_VALUE;
+    if (offset > size || length > size - offset) return KILN_TRUNCATED;
+    end[1] = offset + length;
+    stream->tag = row, stream->codec = kiln_u32(row + 4);
+    stream->payload.data = file + (size_t)offset, stream->payload.size = (size_t)length;
+    stream->size = length;
+    if (stream->codec) {
+        int is_triangles = stream->codec == 2 || stream->codec == 4;
+        if (stream->codec > 4 || (stream->codec == 4 && memcmp(row, "MLTR", 4) != 0)) return KILN_VALUE;
+        if (length < 8) return KILN_TRUNCATED;
+        stream->count = kiln_u32(stream->payload.data), stream->stride = kiln_u32(stream->payload.data + 4);
+        stream->payload.data += 8, stream->payload.size -= 8;
+        stream->size = (uint64_t)stream->count * stream->stride;
+        if (stream->codec == 1 && (stream->stride == 0 || stream->stride > 256 || stream->stride % 4)) return KILN_VALUE;
+        if (stream->codec == 4 && stream->stride != 1) return KILN_VALUE;
+        if ((stream->codec == 2 || stream->codec == 3) && stream->stride != 2 && stream->stride != 4) return KILN_VALUE;
+        if (is_triangles && stream->count % 3) return KILN_VALUE;
+        /* Elements of vertices have no bytes where all are equal, a triangle and an index have at least one. */
+        if (stream->codec == 1 && stream->size > stream->payload.size * UINT64_C(1024)) return KILN_VALUE;
+        if (is_triangles && stream->count / 3 > stream->payload.size) return KILN_VALUE;
+        if (stream->codec == 3 && stream->count > stream->payload.size) return KILN_VALUE;
+    }
+    stream->offset = (end[0] + 15) / 16 * 16;
+    end[0] = stream->offset + stream->size;
+    return KILN_OK;
+}
+
+/* Returns whether a file is a mesh of version 3, by its header. */
+static inline int kiln_mesh_is_compressed(const void *data, size_t size) {
+    const uint8_t *file = (const uint8_t *)data;
+    return size >= 8 && memcmp(file, "HMSH", 4) == 0 && kiln_u32(file + 4) == 3;
+}
+
+/* Checks the chunk table of a compressed mesh; returns the size of the decoded file. Payloads follow one another in the
+ * order of the table, as assetc writes them. */
+static inline kiln_status kiln_mesh_decoded_size(const void *data, size_t size, uint64_t *decoded) {
+    const uint8_t *file = (const uint8_t *)data;
+    kiln_mesh_stream stream;
+    uint64_t end[2];
+    uint32_t count, i, codecs = 0, meshlet_triangles = 0;
+    if (size < 32) return KILN_TRUNCATED;
+    if (memcmp(file, "HMSH", 4) != 0) return KILN_MAGIC;
+    if (kiln_u32(file + 4) != 3) return KILN_VERSION;
+    count = kiln_u32(file + 8);
+    if (count > 256 || kiln_u32(file + 12) || kiln_u64(file + 16) || kiln_u64(file + 24)) return KILN_VALUE;
+    if ((size - 32) / 24 < count) return KILN_TRUNCATED;
+    end[0] = end[1] = 32 + (uint64_t)count * 24;
+    for (i = 0; i < count; i++) {
+        kiln_status status = kiln_mesh_stream_at(file, size, i, end, &stream);
+        if (status != KILN_OK) return status;
+        codecs |= stream.codec;
+        meshlet_triangles += stream.codec == 4;
+    }
+    /* A mesh without encoded chunks is of version 2. Only one chunk has the triangles of meshlets. */
+    if (codecs == 0 || meshlet_triangles > 1) return KILN_VALUE;
+    *decoded = end[0];
+    return end[1] == size ? KILN_OK : KILN_TRAILING;
+}
+
+/* Decodes a compressed mesh to one of version 2, into a buffer of exactly kiln_mesh_decoded_size bytes, whose address
+ * must be a multiple of 16 for kiln_mesh_open. */
+static inline kiln_status kiln_mesh_decode(const void *data, size_t size, void *out, size_t out_size) {
+    const uint8_t *file = (const uint8_t *)data;
+    uint8_t *to = (uint8_t *)out;
+    const uint32_t version = 2, zero = 0;
+    kiln_mesh_stream stream, meshlets, triangles;
+    uint64_t decoded, end[2];
+    uint32_t count, i;
+    kiln_status status = kiln_mesh_decoded_size(data, size, &decoded);
+    if (status != KILN_OK) return status;
+    if (out_size != decoded) return KILN_TRUNCATED;
+    count = kiln_u32(file + 8);
+    memset(&meshlets, 0, sizeof meshlets);
+    memset(&triangles, 0, sizeof triangles);
+    memcpy(to, file, 32);
+    memcpy(to + 4, &version, 4);
+    end[0] = end[1] = 32 + (uint64_t)count * 24;
+    for (i = 0; i < count; i++) {
+        uint64_t start = end[0];
+        uint8_t *row = to + 32 + (size_t)i * 24, *place;
+        kiln_mesh_stream_at(file, size, i, end, &stream);
+        place = to + (size_t)stream.offset;
+        memcpy(row, stream.tag, 4);
+        memcpy(row + 4, &zero, 4);
+        memcpy(row + 8, &stream.offset, 8);
+        memcpy(row + 16, &stream.size, 8);
+        memset(to + (size_t)start, 0, (size_t)(stream.offset - start));
+        if (memcmp(stream.tag, "MLET", 4) == 0) meshlets = stream;
+        if (stream.codec == 0 && stream.size) memcpy(place, stream.payload.data, (size_t)stream.size);
+        if (stream.codec == 1) status = kiln_decode_vertices(stream.payload, stream.stride, place, stream.count);
+        if (stream.codec == 2) status = kiln_decode_triangles(stream.payload, stream.stride, place, stream.count, NULL, 0);
+        if (stream.codec == 3) status = kiln_decode_indices(stream.payload, stream.stride, place, stream.count);
+        if (stream.codec == 4) triangles = stream; /* these need the meshlets, which may follow */
+        if (status != KILN_OK) return status;
+    }
+    if (!triangles.tag) return KILN_OK;
+    if (!meshlets.tag) return KILN_MISSING;
+    return kiln_decode_triangles(triangles.payload, 1, to + (size_t)triangles.offset, triangles.count,
+                                 to + (size_t)meshlets.offset, (size_t)(meshlets.size / sizeof(kiln_meshlet)));
+}
+
 /* ---- .hmat: one row per material slot of the companion mesh ---- */
 
 typedef struct kiln_material {

@@ -31,26 +31,9 @@ pub(crate) struct TableId {
 /// Declares the chunks of a format, with the type of their records.
 macro_rules! table_ids {
     ($($(#[$doc:meta])* $id:ident $name:literal $record:ty,)*) => {
-        /// The known chunks, in the order in which they are written.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum ChunkId {
-            $($(#[$doc])* $id,)*
-        }
+        $crate::chunks::chunk_ids! { $($(#[$doc])* $id $name,)* }
 
         impl ChunkId {
-            /// All known chunks, in the order in which they are written.
-            pub const ALL: [ChunkId; [$($name),*].len()] = [$(ChunkId::$id),*];
-
-            /// Returns the tag as a string.
-            pub const fn name(self) -> &'static str {
-                [$($name),*][self as usize]
-            }
-
-            /// Returns the tag as stored in a file.
-            pub const fn fourcc(self) -> [u8; 4] {
-                [$(*$name.as_bytes().first_chunk().unwrap()),*][self as usize]
-            }
-
             /// Returns the size of the chunk's records in bytes.
             pub const fn record_size(self) -> usize {
                 [$(size_of::<$record>()),*][self as usize]
@@ -59,40 +42,13 @@ macro_rules! table_ids {
             pub(crate) const TABLES: [$crate::chunk_tables::TableId; ChunkId::ALL.len()] =
                 [$($crate::chunk_tables::TableId {
                     fourcc: ChunkId::$id.fourcc(),
-                    size_name: concat!("size of ", $name),
+                    size_name: ChunkId::$id.size_name(),
                     record: size_of::<$record>(),
                 }),*];
         }
     };
 }
 pub(crate) use table_ids;
-
-/// Declares an enumeration whose discriminants are the numbers in a file.
-macro_rules! numbered {
-    ($(#[$meta:meta])* pub enum $Name:ident: $Number:ty { $($(#[$doc:meta])* $Variant:ident = $name:literal,)* }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $Name {
-            $($(#[$doc])* $Variant,)*
-        }
-
-        impl $Name {
-            /// All values, in order of their numbers.
-            pub const ALL: [$Name; [$($name),*].len()] = [$($Name::$Variant),*];
-
-            /// Returns the value with this number.
-            pub fn from_number(number: $Number) -> Option<$Name> {
-                $Name::ALL.get(number as usize).copied()
-            }
-
-            /// Returns the name in lower case.
-            pub const fn name(self) -> &'static str {
-                [$($name),*][self as usize]
-            }
-        }
-    };
-}
-pub(crate) use numbered;
 
 /// The known chunks of a file, with whole records.
 #[derive(Clone, Copy, Debug)]
@@ -241,9 +197,7 @@ impl TextBuilder {
             return Ok(TextRange::default());
         }
         let offset = self.text.len();
-        let too_large =
-            |_| Error::TooLarge { field: "text", found: (offset + text.len()) as u64, max: u32::MAX.into() };
-        u32::try_from(offset + text.len()).map_err(too_large)?;
+        crate::count_u32("text", offset + text.len())?;
         self.text.push_str(text);
         Ok(TextRange { offset: offset as u32, size: text.len() as u32 })
     }

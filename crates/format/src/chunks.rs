@@ -1,4 +1,4 @@
-//! The container of tagged chunks that `.hmesh` uses: a header, a chunk table, and payloads at 16-byte
+//! The container of tagged chunks of `.hmesh`, `.hscn` and `.hmatx`: a header, a chunk table, and payloads at 16-byte
 //! boundaries.
 //!
 //! Rejects more chunks than any file needs, and payloads that are misaligned or out of bounds. Payloads may
@@ -16,6 +16,38 @@ pub(crate) const ALIGNMENT: u64 = 16;
 /// Upper bound on the number of chunks. It is more than any file needs and lets the chunk table be sorted
 /// without allocating.
 const MAX_CHUNKS: usize = 256;
+
+/// Declares the chunk tags of a format.
+macro_rules! chunk_ids {
+    ($($(#[$doc:meta])* $id:ident $name:literal,)*) => {
+        /// The known chunks, in the order in which they are written.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ChunkId {
+            $($(#[$doc])* $id,)*
+        }
+
+        impl ChunkId {
+            /// All known chunks, in the order in which they are written.
+            pub const ALL: [ChunkId; [$($name),*].len()] = [$(ChunkId::$id),*];
+
+            /// Returns the tag as a string.
+            pub const fn name(self) -> &'static str {
+                [$($name),*][self as usize]
+            }
+
+            /// Returns the tag as stored in a file.
+            pub const fn fourcc(self) -> [u8; 4] {
+                [$(*$name.as_bytes().first_chunk().unwrap()),*][self as usize]
+            }
+
+            /// Returns the name of the chunk's size in error messages.
+            pub(crate) const fn size_name(self) -> &'static str {
+                [$(concat!("size of ", $name)),*][self as usize]
+            }
+        }
+    };
+}
+pub(crate) use chunk_ids;
 
 record! {
     /// The file header; the chunk table follows it.
@@ -46,7 +78,7 @@ pub(crate) struct Chunk<'a> {
     pub(crate) entry_at: u64,
     /// The tag of the chunk.
     pub(crate) fourcc: [u8; 4],
-    /// Zero in all known chunks.
+    /// Zero, or the codec of an encoded chunk.
     pub(crate) flags: u32,
     /// The byte offset of the payload.
     pub(crate) at: u64,
@@ -55,7 +87,8 @@ pub(crate) struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    fn end(&self) -> u64 {
+    /// Returns the byte offset of the end of the payload.
+    pub(crate) fn end(&self) -> u64 {
         self.at + self.bytes.len() as u64
     }
 }
@@ -161,6 +194,11 @@ pub(crate) fn size_at(chunk: &Chunk<'_>) -> u64 {
     chunk.entry_at + offset_of!(ChunkEntry, size) as u64
 }
 
+/// Returns the byte offset of the field `offset` of a chunk's table row.
+pub(crate) fn offset_at(chunk: &Chunk<'_>) -> u64 {
+    chunk.entry_at + offset_of!(ChunkEntry, offset) as u64
+}
+
 /// Returns the byte offset of the field `flags` of a chunk's table row.
 pub(crate) fn flags_at(chunk: &Chunk<'_>) -> u64 {
     chunk.entry_at + offset_of!(ChunkEntry, flags) as u64
@@ -173,6 +211,20 @@ pub(crate) const LAYOUTS: [crate::Layout; 2] = [Header::LAYOUT, ChunkEntry::LAYO
 /// Encodes a file of these chunks in this order. A payload is a list of slices that are concatenated.
 #[cfg(feature = "tools")]
 pub(crate) fn write(kind: Kind, chunks: &[([u8; 4], &[&[u8]])]) -> Result<alloc::vec::Vec<u8>, Error> {
+    let chunks: alloc::vec::Vec<_> = chunks.iter().map(|&(fourcc, pieces)| (fourcc, 0, pieces)).collect();
+    write_with_flags(kind, &chunks)
+}
+
+/// A chunk to be written: its tag, its flags, and the slices that are concatenated to its payload.
+#[cfg(feature = "tools")]
+pub(crate) type WrittenChunk<'a> = ([u8; 4], u32, &'a [&'a [u8]]);
+
+/// Encodes a file of these chunks, with the flags of each.
+#[cfg(feature = "tools")]
+pub(crate) fn write_with_flags(
+    kind: Kind,
+    chunks: &[WrittenChunk<'_>],
+) -> Result<alloc::vec::Vec<u8>, Error> {
     if chunks.len() > MAX_CHUNKS {
         let (found, max) = (chunks.len() as u64, MAX_CHUNKS as u64);
         return Err(Error::TooLarge { field: "chunk_count", found, max });
@@ -181,18 +233,18 @@ pub(crate) fn write(kind: Kind, chunks: &[([u8; 4], &[&[u8]])]) -> Result<alloc:
     // These are slices in memory, so the sum of their lengths cannot overflow.
     let place = |end: usize| end.next_multiple_of(ALIGNMENT as usize);
     let table_end = Header::SIZE + chunks.len() * ChunkEntry::SIZE;
-    let len = chunks.iter().fold(table_end, |end, (_, pieces)| place(end) + size(pieces));
+    let len = chunks.iter().fold(table_end, |end, (_, _, pieces)| place(end) + size(pieces));
     let mut out = alloc::vec::Vec::with_capacity(len);
     let chunk_count = chunks.len() as u32;
     Header { magic: kind.magic, version: kind.version, chunk_count, flags: 0, reserved1: 0, reserved2: 0 }
         .put(&mut out);
     let mut end = table_end;
-    for &(fourcc, pieces) in chunks {
+    for &(fourcc, flags, pieces) in chunks {
         let offset = place(end);
         end = offset + size(pieces);
-        ChunkEntry { fourcc, flags: 0, offset: offset as u64, size: size(pieces) as u64 }.put(&mut out);
+        ChunkEntry { fourcc, flags, offset: offset as u64, size: size(pieces) as u64 }.put(&mut out);
     }
-    for (_, pieces) in chunks {
+    for (_, _, pieces) in chunks {
         out.resize(place(out.len()), 0);
         pieces.iter().for_each(|piece| out.extend_from_slice(piece));
     }

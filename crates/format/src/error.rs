@@ -257,6 +257,16 @@ pub(crate) fn below(
     if found < count { Ok(()) } else { Err(Error::Index { at, field, found, count }) }
 }
 
+/// Returns a number as the 32-bit field of a file.
+///
+/// # Errors
+///
+/// [`Error::TooLarge`] if the number exceeds 2³²−1.
+#[cfg(feature = "tools")]
+pub fn count_u32(field: &'static str, number: usize) -> Result<u32, Error> {
+    u32::try_from(number).map_err(|_| Error::TooLarge { field, found: number as u64, max: u32::MAX.into() })
+}
+
 impl From<fmt::Error> for Error {
     fn from(_: fmt::Error) -> Self {
         Error::Sink

@@ -1,13 +1,14 @@
 //! Binary glTF 2.0 (`.glb`): the container of models that `assetc` writes for engines that load the standard.
 //!
 //! The reader validates the container: header, JSON chunk, binary chunk, and that nothing follows. The document itself is
-//! JSON of the Khronos specification, which is left to the loaders of engines.
+//! JSON of the Khronos specification, which is left to the loaders of engines. [`write()`] is the container of every GLB
+//! file that Kiln writes.
 
 use crate::Error;
 use crate::hpack::PackKind;
 #[cfg(feature = "tools")]
 use crate::refs;
-use crate::table::{Format, FormatId};
+use crate::table::{Format, FormatId, format_entry};
 
 const MAGIC: &[u8; 4] = b"glTF";
 
@@ -71,6 +72,31 @@ impl<'a> GlbView<'a> {
     }
 }
 
+/// Writes a file of a document and the data of its first buffer; without data, there is no binary chunk.
+///
+/// # Errors
+///
+/// [`Error::TooLarge`] if the file would exceed the 4 GiB of the format.
+#[cfg(feature = "tools")]
+pub fn write(json: &str, binary: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
+    let chunks = [(b"JSON", json.as_bytes(), b' '), (b"BIN\0", binary, 0)];
+    let chunks = chunks.into_iter().filter(|(_, content, _)| !content.is_empty());
+    let len = chunks.clone().map(|(_, content, _)| 8 + content.len().next_multiple_of(4)).sum::<usize>() + 12;
+    let length = crate::count_u32("length", len)?;
+    let mut out = alloc::vec::Vec::with_capacity(len);
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(&2u32.to_le_bytes());
+    out.extend_from_slice(&length.to_le_bytes());
+    for (kind, content, padding) in chunks {
+        let padded = content.len().next_multiple_of(4);
+        out.extend_from_slice(&(padded as u32).to_le_bytes());
+        out.extend_from_slice(kind);
+        out.extend_from_slice(content);
+        out.resize(out.len() + padded - content.len(), padding);
+    }
+    Ok(out)
+}
+
 fn word(bytes: &[u8], at: usize, field: &'static str) -> Result<u32, Error> {
     let found = bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
     let truncated = Error::Truncated { at: at as u64, field, needed: 4, len: bytes.len() as u64 };
@@ -100,19 +126,12 @@ fn chunk<'a>(bytes: &'a [u8], at: usize, kind: &[u8; 4]) -> Result<(&'a [u8], us
     Ok((&bytes[start..end], end))
 }
 
-/// The entry of this format in [`FORMATS`](crate::FORMATS).
-#[derive(Clone, Copy, Debug)]
-pub struct Glb;
+format_entry!(
+    Glb,
+    FormatId { name: "glb", magic: MAGIC, title: "models", noun: "model", kind: PackKind::Other }
+);
 
 impl Format for Glb {
-    fn id(&self) -> FormatId {
-        FormatId { name: "glb", magic: MAGIC, title: "models", kind: PackKind::Other }
-    }
-
-    fn noun(&self) -> &'static str {
-        "model"
-    }
-
     fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
         GlbView::read(bytes).map(drop)
     }
@@ -169,6 +188,15 @@ mod tests {
         let view = GlbView::read(&bytes).unwrap();
         assert_eq!((view.json(), view.binary()), ("{}  ", &b"data"[..]));
         assert_eq!(GlbView::read(&glb(b"{}  ", b"")).unwrap().binary(), b"");
+    }
+
+    /// The bytes are those of the specification: chunks of whole words, JSON padded with spaces, data with zeros.
+    #[test]
+    #[cfg(feature = "tools")]
+    fn writes_padded_chunks() {
+        assert_eq!(write("{}", b"abcde").unwrap(), glb(b"{}  ", b"abcde\0\0\0"));
+        assert_eq!(write("{ }", b"").unwrap(), glb(b"{ } ", b""));
+        assert_eq!(GlbView::read(&write("{}", b"abcd").unwrap()).unwrap().binary(), b"abcd");
     }
 
     #[test]

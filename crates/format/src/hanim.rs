@@ -4,9 +4,11 @@
 //! times that do not ascend from 0, durations that differ from the time of the last key, names that are not
 //! UTF-8, numbers that are not finite, and bytes after the last clip.
 
+mod inspect;
 #[cfg(feature = "tools")]
 mod write;
 
+pub use self::inspect::HAnim;
 #[cfg(feature = "tools")]
 pub use self::write::{ClipParts, write};
 
@@ -14,11 +16,9 @@ use core::mem::offset_of;
 
 use crate::bytes::{Reader, record};
 use crate::error::{equal, finite};
-use crate::hpack::PackKind;
+use crate::numbered::numbered;
 use crate::pod::pod;
-use crate::{Array, Error, Format, table::FormatId};
-#[cfg(feature = "tools")]
-use crate::{Fact, Layout, Lookup, Problem, error::Count, hmesh::HmeshView, paths, refs};
+use crate::{Array, Error};
 
 /// The magic number of animation files.
 pub const MAGIC: [u8; 4] = *b"HANM";
@@ -75,50 +75,32 @@ pod! {
     }
 }
 
-/// The joint property that a channel animates. The discriminants are the numbers in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Path {
-    /// The translation of the joint.
-    Translation = 0,
-    /// The rotation of the joint.
-    Rotation = 1,
-    /// The scale of the joint.
-    Scale = 2,
+numbered! {
+    /// The joint property that a channel animates. The discriminants are the numbers in the file.
+    pub enum Path: u8 {
+        /// The translation of the joint.
+        Translation = "translation",
+        /// The rotation of the joint.
+        Rotation = "rotation",
+        /// The scale of the joint.
+        Scale = "scale",
+    }
 }
 
 impl Path {
-    /// All paths, in order of their numbers.
-    pub const ALL: [Path; 3] = [Path::Translation, Path::Rotation, Path::Scale];
-
-    /// Returns the name in lower case.
-    pub const fn name(self) -> &'static str {
-        ["translation", "rotation", "scale"][self as usize]
-    }
-
     /// Returns the number of components of a value.
     pub const fn components(self) -> u8 {
         [3, 4, 3][self as usize]
     }
 }
 
-/// The interpolation between two keyframes. The discriminants are the numbers in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Interp {
-    /// Holds the value of the preceding keyframe.
-    Step = 0,
-    /// Interpolates linearly; rotations take the shorter arc.
-    Linear = 1,
-}
-
-impl Interp {
-    /// Both modes, in order of their numbers.
-    pub const ALL: [Interp; 2] = [Interp::Step, Interp::Linear];
-
-    /// Returns the name as in the format's document.
-    pub const fn name(self) -> &'static str {
-        ["STEP", "LINEAR"][self as usize]
+numbered! {
+    /// The interpolation between two keyframes. The discriminants are the numbers in the file.
+    pub enum Interp: u8 {
+        /// Holds the value of the preceding keyframe.
+        Step = "STEP",
+        /// Interpolates linearly; rotations take the shorter arc.
+        Linear = "LINEAR",
     }
 }
 
@@ -335,10 +317,10 @@ fn read_channel<'a>(reader: &mut Reader<'a>) -> Result<Channel<'a>, Error> {
         let found = found.into();
         Error::Value { at: at(offset), field, found, expected }
     };
-    let path = Path::ALL.get(usize::from(header.path));
-    let path = *path.ok_or(bad(offset_of!(ChannelHeader, path), "path", header.path, "at most 2"))?;
-    let interp = Interp::ALL.get(usize::from(header.interp));
-    let interp = *interp.ok_or(bad(offset_of!(ChannelHeader, interp), "interp", header.interp, "0 or 1"))?;
+    let path = Path::from_number(header.path);
+    let path = path.ok_or(bad(offset_of!(ChannelHeader, path), "path", header.path, "at most 2"))?;
+    let interp = Interp::from_number(header.interp);
+    let interp = interp.ok_or(bad(offset_of!(ChannelHeader, interp), "interp", header.interp, "0 or 1"))?;
     let components = path.components();
     equal(at(offset_of!(ChannelHeader, components)), "components", header.components, components)?;
     equal(at(offset_of!(ChannelHeader, pad)), "pad", header.pad, 0u8)?;
@@ -382,125 +364,4 @@ fn check_keys(channel: &Channel<'_>, at: u64) -> Result<f32, Error> {
         }
     }
     Ok(last.unwrap_or_default())
-}
-
-/// The entry of this format in [`FORMATS`](crate::FORMATS).
-#[derive(Clone, Copy, Debug)]
-pub struct HAnim;
-
-impl Format for HAnim {
-    fn id(&self) -> FormatId {
-        FormatId { name: "hanim", magic: &MAGIC, title: "animations", kind: PackKind::Animation }
-    }
-
-    fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
-        HanimView::read(bytes).map(drop)
-    }
-
-    #[cfg(feature = "tools")]
-    fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
-        /// Number of clip names that `describe` lists; `dump` lists all.
-        const NAMES: usize = 4;
-        let view = HanimView::read(bytes)?;
-        let longest = view.clips().map(|clip| clip.duration).fold(0.0, f32::max);
-        write!(
-            out,
-            "{} | {} | up to {longest:.2} s | [",
-            Count(view.len() as u64, "clip", "clips"),
-            Count(channels(&view), "channel", "channels")
-        )?;
-        for (i, clip) in view.clips().take(NAMES).enumerate() {
-            write!(out, "{}{}", if i == 0 { "" } else { ", " }, clip.name.escape_debug())?;
-        }
-        out.write_str(if view.len() > NAMES { ", ...]" } else { "]" })?;
-        Ok(())
-    }
-
-    #[cfg(feature = "tools")]
-    fn facts(&self, bytes: &[u8], each: &mut dyn FnMut(&'static str, Fact<'_>)) -> Result<(), Error> {
-        let view = HanimView::read(bytes)?;
-        each("version", Fact::Number(VERSION.into()));
-        each("clips", Fact::Total(view.len() as u64));
-        each("channels", Fact::Total(channels(&view)));
-        let keys = view.clips().flat_map(|clip| clip.channels()).map(|c| c.keys.len() as u64).sum();
-        each("keys", Fact::Number(keys));
-        let names: alloc::vec::Vec<_> = view.clips().map(|clip| clip.name).collect();
-        each("names", Fact::Text(&names.join(", ")));
-        Ok(())
-    }
-
-    #[cfg(feature = "tools")]
-    fn dump(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
-        let view = HanimView::read(bytes)?;
-        writeln!(out, "hanim v{VERSION}, {}", Count(view.len() as u64, "clip", "clips"))?;
-        for clip in view.clips() {
-            writeln!(
-                out,
-                "clip {:?} {:?} s, {}",
-                clip.name,
-                clip.duration,
-                Count(clip.channel_count().into(), "channel", "channels")
-            )?;
-            for Channel { joint, interp, keys } in clip.channels() {
-                let (path, count, hash) = (keys.path().name(), keys.len(), refs::fnv1a_64(keys.bytes()));
-                let count = Count(count as u64, "key", "keys");
-                writeln!(out, "  joint {joint} {path} {} {count} fnv {hash:016x}", interp.name())?;
-            }
-        }
-        Ok(())
-    }
-
-    #[cfg(feature = "tools")]
-    fn layouts(&self) -> &'static [Layout] {
-        &[Header::LAYOUT, ClipHeader::LAYOUT, ChannelHeader::LAYOUT, Vec3Key::LAYOUT, Vec4Key::LAYOUT]
-    }
-
-    #[cfg(feature = "tools")]
-    fn check_references(
-        &self,
-        path: &str,
-        bytes: &[u8],
-        at: &dyn Lookup,
-        bad: &mut dyn FnMut(Problem),
-    ) -> Result<(), Error> {
-        let view = HanimView::read(bytes)?;
-        let mesh = paths::companion(path, "hmesh");
-        let found = at.bytes(&mesh);
-        let joints = match found.as_deref().map(HmeshView::read) {
-            // An unreadable mesh is reported for the mesh itself.
-            Some(Err(_)) => return Ok(()),
-            Some(Ok(mesh)) => mesh.joints().len(),
-            None => 0,
-        };
-        if joints == 0 {
-            bad(Problem {
-                code: kiln_diagnostics::Code::AnimationWithoutSkeleton,
-                message: alloc::format!("the companion mesh {mesh} does not exist or has no skeleton"),
-                hint: "run the build again: the mesh was deleted, or is from another build",
-            });
-            return Ok(());
-        }
-        for (clip, channel, Channel { joint, .. }) in view
-            .clips()
-            .enumerate()
-            .flat_map(|(i, c)| c.channels().enumerate().map(move |(j, ch)| (i, j, ch)))
-        {
-            if joint as usize >= joints {
-                bad(Problem {
-                    code: kiln_diagnostics::Code::AnimationUnknownJoint,
-                    message: alloc::format!(
-                        "channel {channel} of clip {clip} animates joint {joint}, but {mesh} has {}",
-                        Count(joints as u64, "joint", "joints")
-                    ),
-                    hint: "run the build again: the mesh and its animations are from different builds",
-                });
-            }
-        }
-        Ok(())
-    }
-}
-
-#[cfg(feature = "tools")]
-fn channels(view: &HanimView<'_>) -> u64 {
-    view.clips().map(|clip| u64::from(clip.channel_count())).sum()
 }

@@ -315,15 +315,12 @@ fn check_glyph(glyph: &Glyph, at: u64) -> Result<(), Error> {
 /// [`Error`] if the result would not pass [`HfontView::read`] and [`HfontView::verify`].
 #[cfg(feature = "tools")]
 pub fn write(metrics: &Metrics, glyphs: &[Glyph], kerning: &[Pair]) -> Result<Vec<u8>, Error> {
-    let count = |field, len: usize| {
-        u32::try_from(len).map_err(|_| Error::TooLarge { field, found: len as u64, max: u32::MAX.into() })
-    };
     let mut out = Vec::with_capacity(Header::SIZE + size_of_val(glyphs) + size_of_val(kerning));
     Header {
         magic: MAGIC,
         version: VERSION,
-        glyph_count: count("glyph_count", glyphs.len())?,
-        kerning_count: count("kerning_count", kerning.len())?,
+        glyph_count: crate::count_u32("glyph_count", glyphs.len())?,
+        kerning_count: crate::count_u32("kerning_count", kerning.len())?,
         atlas_tex: metrics.atlas_tex,
         ascent: metrics.ascent,
         descent: metrics.descent,

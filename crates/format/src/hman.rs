@@ -4,13 +4,15 @@
 //! that could escape the runtime root, and bytes after the last entry. The writer also rejects hash
 //! collisions, since neither path could be looked up.
 
+mod inspect;
+
+pub use self::inspect::HMan;
+
 use core::mem::offset_of;
 
 use crate::bytes::{Reader, record};
-use crate::hpack::PackKind;
-use crate::{Error, Format, paths, table::FormatId};
-#[cfg(feature = "tools")]
-use crate::{Fact, Layout, Lookup, Problem, error::Count, refs};
+use crate::numbered::numbered;
+use crate::{Error, paths};
 #[cfg(feature = "tools")]
 use alloc::{string::String, vec::Vec};
 
@@ -41,41 +43,29 @@ record! {
     }
 }
 
-/// The kind of file that an entry refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum ManifestKind {
-    /// A texture: a `.ktx2` file.
-    Texture = 0,
-    /// A mesh: a `.hmesh` file.
-    Mesh = 1,
-    /// A material table: a `.hmat` file.
-    Material = 2,
-    /// A colour lookup table: a `.lut.ktx2` file.
-    Lut = 3,
-    /// A shader module: a `.spv` file.
-    Shader = 4,
-    /// A file that was copied unchanged.
-    Embed = 5,
-    /// Animation clips: a `.hanim` file.
-    Animation = 6,
-    /// A font: a `.hfont` file.
-    Font = 7,
+numbered! {
+    /// The kind of file that an entry refers to.
+    pub enum ManifestKind: u8 {
+        /// A texture: a `.ktx2` file.
+        Texture = "texture",
+        /// A mesh: a `.hmesh` file.
+        Mesh = "mesh",
+        /// A material table: a `.hmat` file.
+        Material = "material",
+        /// A colour lookup table: a `.lut.ktx2` file.
+        Lut = "lut",
+        /// A shader module: a `.spv` file.
+        Shader = "shader",
+        /// A file that was copied unchanged.
+        Embed = "embed",
+        /// Animation clips: a `.hanim` file.
+        Animation = "animation",
+        /// A font: a `.hfont` file.
+        Font = "font",
+    }
 }
 
 impl ManifestKind {
-    /// All kinds, in order of their numbers.
-    pub const ALL: [ManifestKind; 8] = [
-        ManifestKind::Texture,
-        ManifestKind::Mesh,
-        ManifestKind::Material,
-        ManifestKind::Lut,
-        ManifestKind::Shader,
-        ManifestKind::Embed,
-        ManifestKind::Animation,
-        ManifestKind::Font,
-    ];
-
     /// Returns the kind of the runtime file `path`, by its extension.
     pub fn from_path(path: &str) -> ManifestKind {
         let kinds = [
@@ -88,11 +78,6 @@ impl ManifestKind {
             (".hfont", ManifestKind::Font),
         ];
         kinds.iter().find(|(end, _)| path.ends_with(end)).map_or(ManifestKind::Embed, |(_, kind)| *kind)
-    }
-
-    /// Returns the name in lower case.
-    pub const fn name(self) -> &'static str {
-        ["texture", "mesh", "material", "lut", "shader", "embed", "animation", "font"][self as usize]
     }
 }
 
@@ -206,15 +191,15 @@ fn read_entry<'a>(reader: &mut Reader<'a>) -> Result<ManifestEntry<'a>, Error> {
         found: found.into(),
         expected,
     };
-    let kind = ManifestKind::ALL.get(usize::from(record.kind));
-    let colorspace = Colorspace::ALL.get(usize::from(record.colorspace));
+    let kind = ManifestKind::from_number(record.kind);
+    let colorspace = Colorspace::from_number(record.colorspace);
     let path_at = reader.at();
     let path = reader.text(record.path_len.into(), "path")?;
     paths::check(path).map_err(|why| Error::Path { at: path_at, why })?;
     Ok(ManifestEntry {
         hash: record.hash,
-        kind: *kind.ok_or(bad(offset_of!(Record, kind), "kind", record.kind, "at most 7"))?,
-        colorspace: *colorspace.ok_or(bad(
+        kind: kind.ok_or(bad(offset_of!(Record, kind), "kind", record.kind, "at most 7"))?,
+        colorspace: colorspace.ok_or(bad(
             offset_of!(Record, colorspace),
             "colorspace",
             record.colorspace,
@@ -245,11 +230,7 @@ pub fn write(entries: &[ManifestEntry<'_>]) -> Result<Vec<u8>, Error> {
             });
         }
     }
-    let count = u32::try_from(entries.len()).map_err(|_| Error::TooLarge {
-        field: "count",
-        found: entries.len() as u64,
-        max: u32::MAX.into(),
-    })?;
+    let count = crate::count_u32("count", entries.len())?;
     let mut out = Vec::new();
     Header { magic: MAGIC, version: VERSION, count, reserved: 0 }.put(&mut out);
     for entry in &entries {
@@ -266,134 +247,13 @@ pub fn write(entries: &[ManifestEntry<'_>]) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// The entry of this format in [`FORMATS`](crate::FORMATS).
-#[derive(Clone, Copy, Debug)]
-pub struct HMan;
-
-impl Format for HMan {
-    fn id(&self) -> FormatId {
-        FormatId { name: "hman", magic: &MAGIC, title: "manifests", kind: PackKind::Manifest }
-    }
-
-    fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
-        HmanView::read(bytes).map(drop)
-    }
-
-    #[cfg(feature = "tools")]
-    fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
-        let view = HmanView::read(bytes)?;
-        let srgb = srgb(&view);
-        write!(out, "v{VERSION} | {} | kinds:", Count(view.len() as u64, "entry", "entries"))?;
-        // The first four kinds are always listed, the others only if they occur.
-        let shown = kinds(&view).into_iter().filter(|(kind, n)| (*kind as u8) < 4 || *n > 0);
-        for (n, (kind, count)) in shown.enumerate() {
-            write!(out, "{}{count} {}", if n == 0 { ' ' } else { '/' }, kind.name())?;
-        }
-        write!(out, " | colour space: {srgb} sRGB/{} linear", view.len() as u64 - srgb)?;
-        Ok(())
-    }
-
-    #[cfg(feature = "tools")]
-    fn facts(&self, bytes: &[u8], each: &mut dyn FnMut(&'static str, Fact<'_>)) -> Result<(), Error> {
-        let view = HmanView::read(bytes)?;
-        let srgb = srgb(&view);
-        each("version", Fact::Number(VERSION.into()));
-        each("entries", Fact::Total(view.len() as u64));
-        const NAMES: [&str; ManifestKind::ALL.len()] = [
-            "texture_entries",
-            "mesh_entries",
-            "material_entries",
-            "lut_entries",
-            "shader_entries",
-            "embed_entries",
-            "animation_entries",
-            "font_entries",
-        ];
-        for (name, (_, count)) in NAMES.into_iter().zip(kinds(&view)) {
-            each(name, Fact::Number(count));
-        }
-        each("srgb_entries", Fact::Number(srgb));
-        each("linear_entries", Fact::Number(view.len() as u64 - srgb));
-        Ok(())
-    }
-
-    #[cfg(feature = "tools")]
-    fn dump(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
-        let view = HmanView::read(bytes)?;
-        writeln!(out, "hman v{VERSION}, {}", Count(view.len() as u64, "entry", "entries"))?;
-        for e in view.entries() {
-            writeln!(out, "{:#018x} {} {} {:?}", e.hash, e.kind.name(), e.colorspace.name(), e.path)?;
-        }
-        Ok(())
-    }
-
-    #[cfg(feature = "tools")]
-    fn layouts(&self) -> &'static [Layout] {
-        &[Header::LAYOUT, Record::LAYOUT]
-    }
-
-    #[cfg(feature = "tools")]
-    fn check_references(
-        &self,
-        _path: &str,
-        bytes: &[u8],
-        at: &dyn Lookup,
-        bad: &mut dyn FnMut(Problem),
-    ) -> Result<(), Error> {
-        let mut last: Option<ManifestEntry<'_>> = None;
-        for entry in HmanView::read(bytes)?.entries() {
-            let ManifestEntry { hash, path, .. } = entry;
-            if at.size(path).is_none() {
-                bad(Problem {
-                    code: kiln_diagnostics::Code::ManifestMissingFile,
-                    message: alloc::format!(
-                        "the entry {hash:#018x} refers to {path:?}, which does not exist"
-                    ),
-                    hint: "run the build again: the file was deleted, or the manifest is from another build",
-                });
-            }
-            let expected = refs::hash_runtime_path(path);
-            if hash != expected {
-                bad(Problem {
-                    code: kiln_diagnostics::Code::ManifestWrongHash,
-                    message: alloc::format!(
-                        "the entry {hash:#018x} refers to {path:?}, but the hash of that path is {expected:#018x}"
-                    ),
-                    hint: "run the build again: the manifest is damaged or was written by another program",
-                });
-            }
-            if let Some(last) = last.filter(|last| last.hash == hash) {
-                bad(Problem {
-                    code: kiln_diagnostics::Code::ManifestAmbiguousHash,
-                    message: alloc::format!(
-                        "the hash {hash:#018x} is listed for both {:?} and {path:?}",
-                        last.path
-                    ),
-                    hint: "rename one of the two source files",
-                });
-            }
-            last = Some(entry);
-        }
-        Ok(())
-    }
-}
-
-#[cfg(feature = "tools")]
-fn kinds(view: &HmanView<'_>) -> [(ManifestKind, u64); ManifestKind::ALL.len()] {
-    ManifestKind::ALL.map(|kind| (kind, view.entries().filter(|e| e.kind == kind).count() as u64))
-}
-
-#[cfg(feature = "tools")]
-fn srgb(view: &HmanView<'_>) -> u64 {
-    view.entries().filter(|e| e.colorspace == Colorspace::Srgb).count() as u64
-}
-
 #[cfg(all(test, feature = "tools"))]
 mod tests {
     use super::*;
-    use alloc::{borrow::Cow, string::ToString, vec};
+    use crate::refs;
+    use alloc::string::ToString;
 
-    fn texture(path: &str) -> ManifestEntry<'_> {
+    pub(super) fn texture(path: &str) -> ManifestEntry<'_> {
         let hash = refs::hash_runtime_path(path);
         ManifestEntry { hash, kind: ManifestKind::Texture, colorspace: Colorspace::Srgb, path }
     }
@@ -460,74 +320,5 @@ mod tests {
         assert_eq!(HmanView::read(b"HM").unwrap_err().to_string(), {
             "unexpected end of file: magic at byte 0 needs 4 bytes, but the file has 2"
         });
-    }
-
-    struct Files(&'static [&'static str]);
-
-    impl Lookup for Files {
-        fn size(&self, path: &str) -> Option<u64> {
-            self.0.contains(&path).then_some(0)
-        }
-
-        fn bytes(&self, path: &str) -> Option<Cow<'_, [u8]>> {
-            self.0.contains(&path).then_some(Cow::Borrowed(&[]))
-        }
-    }
-
-    fn codes(manifest: &[u8], files: &'static [&'static str]) -> Vec<&'static str> {
-        let mut codes = vec![];
-        HMan.check_references("assets.hman", manifest, &Files(files), &mut |p| codes.push(p.code.as_str()))
-            .unwrap();
-        codes
-    }
-
-    #[test]
-    fn check_references_finds_wrong_entries() {
-        let good = write(&[texture("A/x.ktx2"), texture("b.ktx2")]).unwrap();
-        assert!(codes(&good, &["A/x.ktx2", "b.ktx2"]).is_empty());
-        assert_eq!(codes(&good, &["A/x.ktx2"]), ["manifest-missing-file"]);
-        let wrong = write(&[ManifestEntry { hash: 5, ..texture("b.ktx2") }]).unwrap();
-        assert_eq!(codes(&wrong, &["b.ktx2"]), ["manifest-wrong-hash"]);
-
-        // Two paths that differ only in case have the same hash. The writer rejects them, but a file from
-        // another program may contain them.
-        let mut twice = write(&[texture("A.ktx2")]).unwrap();
-        let second: Vec<u8> = twice[16..].iter().map(u8::to_ascii_lowercase).collect();
-        twice.extend(second);
-        twice[8] = 2;
-        twice[16 + 18..][..8].copy_from_slice(&refs::hash_asset_ref("a").to_le_bytes());
-        assert_eq!(codes(&twice, &["A.ktx2", "a.ktx2"]), ["manifest-ambiguous-hash"]);
-    }
-
-    #[test]
-    fn describe_facts_and_dump_match_document() {
-        let bytes = write(&[
-            texture("a.ktx2"),
-            ManifestEntry { colorspace: Colorspace::Linear, ..texture("b.ktx2") },
-            ManifestEntry {
-                colorspace: Colorspace::Linear,
-                kind: ManifestKind::Lut,
-                ..texture("c.lut.ktx2")
-            },
-        ])
-        .unwrap();
-        let mut text = String::new();
-        HMan.describe(&bytes, &mut text).unwrap();
-        assert_eq!(
-            text,
-            "v1 | 3 entries | kinds: 2 texture/0 mesh/0 material/1 lut | colour space: 1 sRGB/2 linear"
-        );
-        let mut facts = vec![];
-        HMan.facts(&bytes, &mut |name, fact| {
-            if let Fact::Total(n) = fact {
-                facts.push((name, n));
-            }
-        })
-        .unwrap();
-        assert_eq!(facts, [("entries", 3)]);
-        let mut dump = String::new();
-        HMan.dump(&bytes, &mut dump).unwrap();
-        assert_eq!(dump.lines().count(), 4);
-        assert!(dump.contains("lut linear \"c.lut.ktx2\""), "{dump}");
     }
 }

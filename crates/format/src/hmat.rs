@@ -3,17 +3,23 @@
 //! Implements `docs/reference/formats/hmat.md`. Rejects any length other than that of its rows, unknown alpha modes,
 //! reserved bits that are set, and factors that are not finite.
 
+mod inspect;
+
+pub use self::inspect::HMat;
+#[cfg(feature = "tools")]
+pub(crate) use self::inspect::{check_textures, row_count};
+
 use core::mem::offset_of;
 
 use crate::bytes::{Reader, record};
 use crate::error::{equal, finite};
-use crate::hpack::PackKind;
+use crate::numbered::numbered;
+#[cfg(feature = "tools")]
+use crate::pod::as_bytes;
 use crate::pod::pod;
-use crate::{Array, Error, Format, refs, table::FormatId};
+use crate::{Array, Error, refs};
 #[cfg(feature = "tools")]
-use crate::{Fact, Layout, Lookup, Problem, error::Count, hman, pod::as_bytes};
-#[cfg(feature = "tools")]
-use alloc::{format, vec::Vec};
+use alloc::vec::Vec;
 
 /// The magic number of material tables.
 pub const MAGIC: [u8; 4] = *b"HMAT";
@@ -100,8 +106,7 @@ impl GpuMaterial {
 
     /// Returns the alpha mode. Mode 3, which readers reject, is returned as opaque.
     pub fn alpha_mode(&self) -> AlphaMode {
-        let mode = (self.flags >> ALPHA_SHIFT) as usize & 3;
-        AlphaMode::ALL.get(mode).copied().unwrap_or(AlphaMode::Opaque)
+        AlphaMode::from_number((self.flags >> ALPHA_SHIFT) as u8 & 3).unwrap_or(AlphaMode::Opaque)
     }
 
     /// Returns the hashes of the textures, in the order of [`SLOTS`].
@@ -119,25 +124,15 @@ impl GpuMaterial {
 /// The short names of the textures of a material, in file order.
 pub const SLOTS: [&str; 5] = ["base", "mr", "normal", "occ", "emissive"];
 
-/// The alpha mode of a material.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum AlphaMode {
-    /// Alpha is ignored: the surface is opaque.
-    Opaque = 0,
-    /// Alpha test: drawn if alpha is at least the cutoff.
-    Mask = 1,
-    /// Alpha blending with the background.
-    Blend = 2,
-}
-
-impl AlphaMode {
-    /// All modes, in order of their numbers.
-    pub const ALL: [AlphaMode; 3] = [AlphaMode::Opaque, AlphaMode::Mask, AlphaMode::Blend];
-
-    /// Returns the name in lower case.
-    pub const fn name(self) -> &'static str {
-        ["opaque", "mask", "blend"][self as usize]
+numbered! {
+    /// The alpha mode of a material.
+    pub enum AlphaMode: u8 {
+        /// Alpha is ignored: the surface is opaque.
+        Opaque = "opaque",
+        /// Alpha test: drawn if alpha is at least the cutoff.
+        Mask = "mask",
+        /// Alpha blending with the background.
+        Blend = "blend",
     }
 }
 
@@ -216,9 +211,7 @@ fn check(row: &GpuMaterial, at: u64) -> Result<(), Error> {
 /// [`Error::TooLarge`] if there are more than 2³²−1 rows, otherwise the errors of [`HmatView::read`].
 #[cfg(feature = "tools")]
 pub fn write(materials: &[GpuMaterial]) -> Result<Vec<u8>, Error> {
-    let found = materials.len() as u64;
-    let too_large = |_| Error::TooLarge { field: "count", found, max: u32::MAX.into() };
-    let count = u32::try_from(materials.len()).map_err(too_large)?;
+    let count = crate::count_u32("count", materials.len())?;
     let mut out = Vec::with_capacity(Header::SIZE + size_of_val(materials));
     Header { magic: MAGIC, version: VERSION, count, flags: 0 }.put(&mut out);
     out.extend_from_slice(as_bytes(materials));
@@ -226,172 +219,13 @@ pub fn write(materials: &[GpuMaterial]) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// The entry of this format in [`FORMATS`](crate::FORMATS).
-#[derive(Clone, Copy, Debug)]
-pub struct HMat;
-
-impl Format for HMat {
-    fn id(&self) -> FormatId {
-        FormatId { name: "hmat", magic: &MAGIC, title: "materials", kind: PackKind::Material }
-    }
-
-    fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
-        HmatView::read(bytes).map(drop)
-    }
-
-    #[cfg(feature = "tools")]
-    fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
-        let view = HmatView::read(bytes)?;
-        write!(
-            out,
-            "v{VERSION} | {} | textures: ",
-            Count(view.materials().len() as u64, "material", "materials")
-        )?;
-        for (i, (name, count)) in SLOTS.iter().zip(textured(&view)).enumerate() {
-            write!(out, "{}{name} {count}", if i == 0 { "" } else { ", " })?;
-        }
-        let [opaque, mask, blend] = alpha_modes(&view);
-        let double_sided = double_sided(&view);
-        write!(out, " | alpha: {opaque} opaque/{mask} mask/{blend} blend | {double_sided} double-sided")?;
-        Ok(())
-    }
-
-    #[cfg(feature = "tools")]
-    fn facts(&self, bytes: &[u8], each: &mut dyn FnMut(&'static str, Fact<'_>)) -> Result<(), Error> {
-        let view = HmatView::read(bytes)?;
-        each("version", Fact::Number(VERSION.into()));
-        each("materials", Fact::Total(view.materials().len() as u64));
-        let names = ["base_textures", "mr_textures", "normal_textures", "occ_textures", "emissive_textures"];
-        for (name, count) in names.into_iter().zip(textured(&view)) {
-            each(name, Fact::Number(count));
-        }
-        for (name, count) in ["opaque", "mask", "blend"].into_iter().zip(alpha_modes(&view)) {
-            each(name, Fact::Number(count));
-        }
-        each("double_sided", Fact::Number(double_sided(&view)));
-        Ok(())
-    }
-
-    #[cfg(feature = "tools")]
-    fn dump(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
-        let view = HmatView::read(bytes)?;
-        writeln!(out, "hmat v{VERSION}, {}", Count(view.materials().len() as u64, "material", "materials"))?;
-        for (i, row) in view.materials().iter().enumerate() {
-            let sides = if row.double_sided() { "double-sided" } else { "single-sided" };
-            writeln!(out, "material {i} {} {sides}", row.alpha_mode().name())?;
-            writeln!(out, "  base_color {:?}, emissive {:?}", row.base_color_factor, row.emissive_factor)?;
-            writeln!(
-                out,
-                "  metallic {:?}, roughness {:?}, normal {:?}, occlusion {:?}, cutoff {:?}",
-                row.metallic_factor,
-                row.roughness_factor,
-                row.normal_scale,
-                row.occlusion_strength,
-                row.alpha_cutoff
-            )?;
-            for (name, hash) in SLOTS.iter().zip(row.textures()).filter(|(_, hash)| *hash != refs::NO_REF) {
-                writeln!(out, "  {name} {hash:#018x}")?;
-            }
-        }
-        Ok(())
-    }
-
-    #[cfg(feature = "tools")]
-    fn layouts(&self) -> &'static [Layout] {
-        &[Header::LAYOUT, GpuMaterial::LAYOUT]
-    }
-
-    #[cfg(feature = "tools")]
-    fn check_references(
-        &self,
-        _path: &str,
-        bytes: &[u8],
-        at: &dyn Lookup,
-        bad: &mut dyn FnMut(Problem),
-    ) -> Result<(), Error> {
-        let rows = HmatView::read(bytes)?.materials();
-        let rows =
-            rows.iter().enumerate().flat_map(|(row, material)| material.textures().map(|hash| (row, hash)));
-        check_textures(rows, at, bad);
-        Ok(())
-    }
-}
-
-/// Checks that the manifest lists the textures that rows of a table refer to, and that their files exist.
-#[cfg(feature = "tools")]
-pub(crate) fn check_textures(
-    rows: impl Iterator<Item = (usize, u64)>,
-    at: &dyn Lookup,
-    bad: &mut dyn FnMut(Problem),
-) {
-    let mut rows = rows.filter(|(_, hash)| *hash != refs::NO_REF).peekable();
-    if rows.peek().is_none() {
-        return;
-    }
-    let Some(manifest) = at.bytes(hman::PATH) else {
-        bad(Problem {
-            code: kiln_diagnostics::Code::MaterialWithoutManifest,
-            message: format!(
-                "the manifest {} does not exist, so the texture hashes cannot be resolved",
-                hman::PATH
-            ),
-            hint: "run the build again: the manifest was deleted, or the last build failed",
-        });
-        return;
-    };
-    // An unreadable manifest is reported for the manifest itself.
-    let Ok(manifest) = hman::HmanView::read(&manifest) else { return };
-    let entries: Vec<_> = manifest.entries().collect();
-    for (row, hash) in rows {
-        let found = entries.binary_search_by_key(&hash, |e| e.hash).ok().and_then(|i| entries.get(i));
-        match found.map(|entry| entry.path) {
-            None => bad(Problem {
-                code: kiln_diagnostics::Code::MaterialUnknownTexture,
-                message: format!(
-                    "row {row} references texture {hash:#018x}, which the manifest does not list"
-                ),
-                hint: "run the build again: the material table and the manifest are from different builds",
-            }),
-            Some(path) if at.size(path).is_none() => bad(Problem {
-                code: kiln_diagnostics::Code::MaterialMissingTexture,
-                message: format!(
-                    "row {row} references texture {hash:#018x}, but its file {path:?} does not exist"
-                ),
-                hint: "run the build again: the texture was deleted",
-            }),
-            Some(_) => {}
-        }
-    }
-}
-
-/// Counts the rows with a texture, per slot.
-#[cfg(feature = "tools")]
-fn textured(view: &HmatView<'_>) -> [u64; SLOTS.len()] {
-    view.materials().iter().fold([0; SLOTS.len()], |counts, row| {
-        let textures = row.textures();
-        core::array::from_fn(|slot| counts[slot] + u64::from(textures[slot] != refs::NO_REF))
-    })
-}
-
-#[cfg(feature = "tools")]
-fn alpha_modes(view: &HmatView<'_>) -> [u64; 3] {
-    AlphaMode::ALL.map(|mode| view.materials().iter().filter(|row| row.alpha_mode() == mode).count() as u64)
-}
-
-#[cfg(feature = "tools")]
-fn double_sided(view: &HmatView<'_>) -> u64 {
-    view.materials().iter().filter(GpuMaterial::double_sided).count() as u64
-}
-
 #[cfg(all(test, feature = "tools"))]
 mod tests {
     use super::*;
-    use alloc::{borrow::Cow, collections::BTreeMap, string::String, vec};
-    use hman::{Colorspace, ManifestEntry, ManifestKind};
 
-    const TEXTURED: [&str; 2] = ["court/tex_0.ktx2", "court/tex_1.ktx2"];
+    pub(super) const TEXTURED: [&str; 2] = ["court/tex_0.ktx2", "court/tex_1.ktx2"];
 
-    fn textured_row() -> GpuMaterial {
+    pub(super) fn textured_row() -> GpuMaterial {
         let [first, second] = TEXTURED.map(refs::hash_runtime_path);
         GpuMaterial {
             flags: flags(AlphaMode::Mask, true),
@@ -495,85 +329,5 @@ mod tests {
         ] {
             assert!(write(&[row, bad]).is_err(), "{bad:?}");
         }
-    }
-
-    struct Files(BTreeMap<&'static str, Vec<u8>>);
-
-    impl Lookup for Files {
-        fn size(&self, path: &str) -> Option<u64> {
-            self.0.get(path).map(|data| data.len() as u64)
-        }
-
-        fn bytes(&self, path: &str) -> Option<Cow<'_, [u8]>> {
-            self.0.get(path).map(|data| Cow::Borrowed(data.as_slice()))
-        }
-    }
-
-    fn manifest(paths: &[&str]) -> Vec<u8> {
-        let entry = |path| {
-            let hash = refs::hash_runtime_path(path);
-            ManifestEntry { hash, kind: ManifestKind::Texture, colorspace: Colorspace::Srgb, path }
-        };
-        hman::write(&paths.iter().copied().map(entry).collect::<Vec<_>>()).unwrap()
-    }
-
-    fn problems(rows: &[GpuMaterial], files: &[(&'static str, Vec<u8>)]) -> Vec<(&'static str, String)> {
-        let (bytes, files) = (write(rows).unwrap(), Files(files.iter().cloned().collect()));
-        let mut problems = vec![];
-        HMat.check_references("court.hmat", &bytes, &files, &mut |p| {
-            problems.push((p.code.as_str(), p.message))
-        })
-        .unwrap();
-        problems
-    }
-
-    #[test]
-    fn check_references_finds_missing_textures() {
-        let rows = [GpuMaterial::default(), textured_row()];
-        let files = TEXTURED.map(|path| (path, vec![]));
-        let [first, second] = files.clone();
-        let list = ("assets.hman", manifest(&TEXTURED));
-        assert_eq!(problems(&rows, &[first.clone(), second, list.clone()]), []);
-        assert_eq!(problems(&rows[..1], &[]), [], "a table without textures needs no manifest");
-        assert_eq!(problems(&rows, &files).len(), 1, "no manifest: once, not for each texture");
-        assert_eq!(problems(&rows, &files)[0].0, "material-without-manifest");
-        let missing =
-            "row 1 references texture 0xad44c3a297049406, but its file \"court/tex_1.ktx2\" does not exist";
-        let missing = ("material-missing-texture", missing.into());
-        assert_eq!(problems(&rows, &[first.clone(), list]), [missing.clone(), missing]);
-        let unknown = "row 1 references texture 0xad44c4a2970495b9, which the manifest does not list";
-        let other = ("assets.hman", manifest(&TEXTURED[1..]));
-        let found = problems(&rows, &[files.to_vec(), vec![other]].concat());
-        assert_eq!(found, [("material-unknown-texture", unknown.into())]);
-        let broken = ("assets.hman", b"HMAN".to_vec());
-        assert_eq!(
-            problems(&rows, &[first, broken]),
-            [],
-            "an unreadable manifest is reported for the manifest itself"
-        );
-    }
-
-    #[test]
-    fn describe_facts_and_dump_match_document() {
-        let bytes = write(&[GpuMaterial::default(), textured_row()]).unwrap();
-        let mut text = String::new();
-        HMat.describe(&bytes, &mut text).unwrap();
-        assert_eq!(
-            text,
-            "v1 | 2 materials | textures: base 1, mr 1, normal 0, occ 1, emissive 0 \
-             | alpha: 1 opaque/1 mask/0 blend | 1 double-sided"
-        );
-        let mut totals = vec![];
-        HMat.facts(&bytes, &mut |name, fact| {
-            if let Fact::Total(n) = fact {
-                totals.push((name, n));
-            }
-        })
-        .unwrap();
-        assert_eq!(totals, [("materials", 2)]);
-        let mut dump = String::new();
-        HMat.dump(&bytes, &mut dump).unwrap();
-        assert!(dump.contains("material 1 mask double-sided\n"), "{dump}");
-        assert!(dump.contains("  occ 0xad44c3a297049406\n"), "{dump}");
     }
 }

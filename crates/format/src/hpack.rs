@@ -9,6 +9,7 @@
 //! `pack_compress: zstd`, a payload may be a Zstandard frame: [`Toc`] and [`CompressedHpackView`] read both versions.
 
 mod compressed;
+mod inspect;
 mod kind;
 #[cfg(feature = "tools")]
 mod write;
@@ -16,14 +17,15 @@ mod write;
 use core::mem::offset_of;
 
 pub use self::compressed::{CompressedHpackView, MAX_RATIO, Payload, UNLIMITED_CONTENT, is_accepted_size};
+pub use self::inspect::HPack;
 pub use self::kind::PackKind;
 #[cfg(feature = "tools")]
 pub use self::write::{FileToPack, PackLayout, PlacedFile, write, write_compressed};
 
-use crate::bytes::{Reader, align, record, slice, zeroed};
-use crate::{Error, Format, paths, table::FormatId, zstd_frame};
 #[cfg(feature = "tools")]
-use crate::{Fact, Lookup, error::Count, refs};
+use crate::Lookup;
+use crate::bytes::{Reader, align, record, slice};
+use crate::{Error, paths};
 #[cfg(feature = "tools")]
 use alloc::{borrow::Cow, collections::BTreeSet, vec::Vec};
 
@@ -264,7 +266,7 @@ pub struct HpackView<'a> {
 
 impl<'a> HpackView<'a> {
     /// Checks the header and the table of contents. The padding between payloads is left to
-    /// [`verify`](Format::verify), which saves a memory-mapped pack one page fault per file.
+    /// [`verify`](crate::Format::verify), which saves a memory-mapped pack one page fault per file.
     ///
     /// # Errors
     ///
@@ -385,128 +387,10 @@ fn read_entry<'a>(reader: &mut Reader<'a>, version: u32) -> Result<PackEntry<'a>
     Ok(PackEntry { offset, size, content_size, kind, path })
 }
 
-/// The entry of this format in [`FORMATS`](crate::FORMATS). Packs are not nested, so its own kind is `Other`.
-#[derive(Clone, Copy, Debug)]
-pub struct HPack;
-
-impl Format for HPack {
-    fn id(&self) -> FormatId {
-        FormatId { name: "hpack", magic: &MAGIC, title: "packs", kind: PackKind::Other }
-    }
-
-    fn noun(&self) -> &'static str {
-        "pack"
-    }
-
-    fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
-        let toc = Toc::read(bytes, bytes.len() as u64)?;
-        #[cfg(feature = "tools")]
-        toc.check_shared()?;
-        let mut end = toc.head_len();
-        for entry in toc.payloads() {
-            zeroed(bytes, end, entry.offset)?;
-            end = entry.offset + entry.size;
-            if entry.is_compressed() {
-                let frame = slice(bytes, entry.offset, entry.size).unwrap_or_default();
-                zstd_frame::check(frame, entry.offset, entry.content_size)?;
-            }
-        }
-        Ok(())
-    }
-
-    #[cfg(feature = "tools")]
-    fn zstd_frames(&self, bytes: &[u8], each: &mut dyn FnMut(crate::ZstdFrame<'_>)) -> Result<(), Error> {
-        for PackEntry { offset, size, content_size, .. } in
-            Toc::read(bytes, bytes.len() as u64)?.payloads().filter(PackEntry::is_compressed)
-        {
-            let bytes = slice(bytes, offset, size).unwrap_or_default();
-            each(crate::ZstdFrame { offset, bytes, content_len: content_size });
-        }
-        Ok(())
-    }
-
-    #[cfg(feature = "tools")]
-    fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
-        let toc = Toc::read(bytes, bytes.len() as u64)?;
-        let (payload, padding) = sums(&toc);
-        let len = Count(toc.len() as u64, "entry", "entries");
-        write!(
-            out,
-            "v{} | {len} | {} B header and table of contents | {payload} B payload | {padding} B padding",
-            toc.version(),
-            toc.head_len(),
-        )?;
-        if toc.version() == COMPRESSED_VERSION {
-            let compressed = Count(compressed_count(&toc), "compressed file", "compressed files");
-            write!(out, " | {compressed} | {} B content", content(&toc))?;
-        }
-        Ok(())
-    }
-
-    #[cfg(feature = "tools")]
-    fn facts(&self, bytes: &[u8], each: &mut dyn FnMut(&'static str, Fact<'_>)) -> Result<(), Error> {
-        let toc = Toc::read(bytes, bytes.len() as u64)?;
-        let (payload, padding) = sums(&toc);
-        each("version", Fact::Number(toc.version().into()));
-        each("entries", Fact::Total(toc.len() as u64));
-        each("header_bytes", Fact::Number(Header::SIZE as u64));
-        each("toc_bytes", Fact::Number(toc.head_len() - Header::SIZE as u64));
-        each("payload_bytes", Fact::Number(payload));
-        each("padding_bytes", Fact::Number(padding));
-        if toc.version() == COMPRESSED_VERSION {
-            each("compressed", Fact::Total(compressed_count(&toc)));
-            each("content_bytes", Fact::Number(content(&toc)));
-        }
-        Ok(())
-    }
-
-    #[cfg(feature = "tools")]
-    fn dump(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
-        let toc = Toc::read(bytes, bytes.len() as u64)?;
-        writeln!(out, "hpack v{}, {}", toc.version(), Count(toc.len() as u64, "entry", "entries"))?;
-        for entry in toc.entries() {
-            let PackEntry { offset, size, content_size, kind, path } = entry;
-            let data = slice(bytes, offset, size).unwrap_or_default();
-            let (kind, hash) = (kind.name(), refs::fnv1a_64(data));
-            write!(out, "{kind} {path:?} {size} B @{offset} fnv {hash:016x}")?;
-            if entry.is_compressed() {
-                write!(out, " zstd {content_size} B")?;
-            }
-            writeln!(out)?;
-        }
-        Ok(())
-    }
-
-    #[cfg(feature = "tools")]
-    fn layouts(&self) -> &'static [crate::Layout] {
-        &[Header::LAYOUT, Record::LAYOUT, CompressedRecord::LAYOUT]
-    }
-}
-
-/// Returns the total number of payload bytes, shared ones once, and of padding bytes.
-#[cfg(feature = "tools")]
-fn sums(toc: &Toc<'_>) -> (u64, u64) {
-    let payload: u64 = toc.payloads().map(|e| e.size).sum();
-    let end = toc.payloads().last().map_or(toc.head_len(), |e| e.offset + e.size);
-    (payload, end - toc.head_len() - payload)
-}
-
-/// Returns the number of compressed payloads, shared ones once.
-#[cfg(feature = "tools")]
-fn compressed_count(toc: &Toc<'_>) -> u64 {
-    toc.payloads().filter(PackEntry::is_compressed).count() as u64
-}
-
-/// Returns the total length of the contents in bytes, shared ones once.
-#[cfg(feature = "tools")]
-fn content(toc: &Toc<'_>) -> u64 {
-    toc.payloads().fold(0, |sum, entry| sum.saturating_add(entry.content_size))
-}
-
 #[cfg(all(test, feature = "tools"))]
 mod tests {
     use super::*;
-    use alloc::{string::String, vec};
+    use crate::Format;
 
     const FILES: [(&str, &[u8]); 4] =
         [("b/t.ktx2", b"texture"), ("a.txt", b""), ("assets.hman", &[7; 16]), ("z", b"!")];
@@ -582,7 +466,7 @@ mod tests {
         let offset = |path| view.toc().find(path).unwrap().offset;
         assert_eq!(offset("a"), offset("c.ktx2"));
         assert_eq!(view.toc().payloads().map(|e| e.path).collect::<Vec<_>>(), ["a", "b", "d", "e"]);
-        assert_eq!(sums(view.toc()).0, 9);
+        assert_eq!(view.toc().payloads().map(|e| e.size).sum::<u64>(), 9);
 
         // A payload that is only a part of an earlier one is inside the file, but no build writes it.
         let record = 24 + 2 * 20;
@@ -602,24 +486,5 @@ mod tests {
     fn excludes_build_state_and_packs() {
         assert!([".assetc-cache", "mobile/.assetc-cache", "a.hpack", "a/.hpack"].into_iter().all(excludes));
         assert!(!["assets.hman", ".assetc-cache2", "a.hpack.txt"].into_iter().any(excludes));
-    }
-
-    #[test]
-    fn inspected() {
-        let bytes = write(&FILES).unwrap();
-        let mut facts = vec![];
-        HPack.facts(&bytes, &mut |name, fact| facts.push((name, std::format!("{fact:?}")))).unwrap();
-        let number = |name| {
-            let (_, text) = facts.iter().find(|(n, _)| *n == name).unwrap();
-            text.trim_matches(|c: char| !c.is_ascii_digit()).parse::<usize>().unwrap()
-        };
-        assert_eq!(number("entries"), 4);
-        assert_eq!(
-            number("header_bytes") + number("toc_bytes") + number("payload_bytes") + number("padding_bytes"),
-            bytes.len()
-        );
-        let mut dump = String::new();
-        HPack.dump(&bytes, &mut dump).unwrap();
-        assert!(dump.contains("other \"a.txt\" 0 B @"), "{dump}");
     }
 }

@@ -19,7 +19,8 @@ pub use self::write::{Desc, write};
 
 use crate::bytes::{Reader, align, record, slice, zeroed};
 use crate::hpack::PackKind;
-use crate::{Error, Format, table::FormatId};
+use crate::table::{FormatId, format_entry};
+use crate::{Error, Format};
 #[cfg(feature = "tools")]
 use crate::{Fact, Layout, error::Count, refs};
 
@@ -379,15 +380,18 @@ fn read_shape(header: &Header) -> Result<Shape, Error> {
     Ok(shape)
 }
 
-/// The entry of this format in [`FORMATS`](crate::FORMATS).
-#[derive(Clone, Copy, Debug)]
-pub struct Ktx2;
+format_entry!(
+    Ktx2,
+    FormatId {
+        name: "ktx2",
+        magic: &IDENTIFIER,
+        title: "textures",
+        noun: "texture",
+        kind: PackKind::Texture
+    }
+);
 
 impl Format for Ktx2 {
-    fn id(&self) -> FormatId {
-        FormatId { name: "ktx2", magic: &IDENTIFIER, title: "textures", kind: PackKind::Texture }
-    }
-
     /// Checks more than [`Ktx2View::read`]: padding is zero, and each supercompressed mip level is one
     /// Zstandard frame of the right content size that ends where the mip level does.
     fn verify(&self, bytes: &[u8]) -> Result<(), Error> {

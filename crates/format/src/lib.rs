@@ -54,6 +54,8 @@ mod bytes;
 mod chunk_tables;
 mod chunks;
 mod error;
+pub mod meshopt;
+mod numbered;
 mod paths;
 mod pod;
 pub mod refs;
@@ -91,6 +93,8 @@ pub static FORMATS: &[&dyn Format] = &[
 ];
 
 pub use error::Error;
+#[cfg(feature = "tools")]
+pub use error::count_u32;
 pub use paths::PathFault;
 pub use pod::{Array, Iter, Pod};
 #[cfg(feature = "tools")]

@@ -207,13 +207,12 @@ impl Header {
             (VERSION, found, _) => return bad(8, "flags", found, "0"),
             (found, ..) => return bad(4, "version", found, "1"),
         }
-        if record.file_len != file_len {
-            return Err(Error::Mismatch {
-                at: 16,
-                field: "file_len",
-                found: record.file_len,
-                expected: file_len,
-            });
+        let needed = record.file_len;
+        if needed > file_len {
+            return Err(Error::Truncated { at: 0, field: "the pak", needed, len: file_len });
+        }
+        if needed < file_len {
+            return Err(Error::Trailing { at: needed, extra: file_len - needed });
         }
         let (index_offset, index_len) = (record.index_offset, record.index_len);
         let fits = index_offset >= HEADER_LEN as u64

@@ -53,12 +53,6 @@ pub(crate) fn extension(path: &str) -> Option<&str> {
     (!stem.is_empty()).then_some(ext)
 }
 
-/// Returns the path of a companion file: the same path with another extension.
-#[cfg(feature = "tools")]
-pub(crate) fn companion(path: &str, ext: &str) -> alloc::string::String {
-    alloc::format!("{}.{ext}", stem(path))
-}
-
 /// Returns the path without its extension.
 #[cfg(feature = "tools")]
 pub(crate) fn stem(path: &str) -> &str {
@@ -117,14 +111,11 @@ mod tests {
 
     #[test]
     #[cfg(feature = "tools")]
-    fn companions() {
-        for (path, other) in [
-            ("models/a.b.hmesh", "models/a.b.hmat"),
-            ("x.y/c", "x.y/c.hmat"),
-            (".hmesh", ".hmesh.hmat"),
-            ("a.", "a.hmat"),
-        ] {
-            assert_eq!(companion(path, "hmat"), other, "{path:?}");
+    fn stems() {
+        for (path, expected) in
+            [("models/a.b.hmesh", "models/a.b"), ("x.y/c", "x.y/c"), (".hmesh", ".hmesh"), ("a.", "a")]
+        {
+            assert_eq!(stem(path), expected, "{path:?}");
         }
     }
 }

@@ -22,7 +22,8 @@ use core::mem::offset_of;
 
 use crate::bytes::{Le, Reader, record};
 use crate::hpack::PackKind;
-use crate::{Error, Format, table::FormatId};
+use crate::table::{FormatId, format_entry};
+use crate::{Error, Format};
 #[cfg(feature = "tools")]
 use crate::{Fact, Layout, refs};
 
@@ -291,20 +292,18 @@ fn read_entry<'a>(entry: &Instruction<'a>) -> Result<(Stage, &'a str), Error> {
     Ok((stage, name))
 }
 
-/// The entry of this format in [`FORMATS`](crate::FORMATS).
-#[derive(Clone, Copy, Debug)]
-pub struct Spv;
+format_entry!(
+    Spv,
+    FormatId {
+        name: "spv",
+        magic: const { &MAGIC.to_le_bytes() },
+        title: "shaders",
+        noun: "shader",
+        kind: PackKind::Shader
+    }
+);
 
 impl Format for Spv {
-    fn id(&self) -> FormatId {
-        FormatId {
-            name: "spv",
-            magic: const { &MAGIC.to_le_bytes() },
-            title: "shaders",
-            kind: PackKind::Shader,
-        }
-    }
-
     #[cfg(not(feature = "tools"))]
     fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
         SpvView::read(bytes).map(drop)

@@ -4,25 +4,43 @@
 use crate::hpack::PackKind;
 use crate::{Error, FORMATS, paths};
 
-/// The constant facts of a format. Only this crate can construct one, which seals [`Format`]: methods can be
-/// added without breaking other crates.
+/// The constant facts of a format.
 #[derive(Clone, Copy, Debug)]
 pub struct FormatId {
     pub(crate) name: &'static str,
     pub(crate) magic: &'static [u8],
     pub(crate) title: &'static str,
+    pub(crate) noun: &'static str,
     pub(crate) kind: PackKind,
 }
+
+/// The supertrait that seals [`Format`]: methods can be added without breaking other crates.
+pub trait Identified {
+    /// Returns the constant facts that the accessors of [`Format`] read.
+    fn id(&self) -> FormatId;
+}
+
+/// Declares the entry of a format in [`FORMATS`], with its constant facts.
+macro_rules! format_entry {
+    ($Entry:ident, $id:expr) => {
+        /// The entry of this format in [`FORMATS`](crate::FORMATS).
+        #[derive(Clone, Copy, Debug)]
+        pub struct $Entry;
+
+        impl crate::table::Identified for $Entry {
+            fn id(&self) -> FormatId {
+                $id
+            }
+        }
+    };
+}
+pub(crate) use format_entry;
 
 /// A runtime format.
 ///
 /// Every method is total: any bytes give a result or an [`Error`], in time and memory bounded by their
 /// length.
-pub trait Format: Sync {
-    /// Returns the constant facts that the accessors below read.
-    #[doc(hidden)]
-    fn id(&self) -> FormatId;
-
+pub trait Format: Identified + Sync {
     /// Returns the name of the format's module and document: `ktx2`.
     fn name(&self) -> &'static str {
         self.id().name
@@ -50,7 +68,7 @@ pub trait Format: Sync {
 
     /// Returns the singular name: `texture`.
     fn noun(&self) -> &'static str {
-        self.pack_kind().name()
+        self.id().noun
     }
 
     /// Checks everything that can be checked in the file alone: more than the reader, which skips what no
@@ -165,6 +183,30 @@ pub trait Lookup {
 
     /// Returns the contents of a file; `None` if it does not exist or cannot be read.
     fn bytes(&self, path: &str) -> Option<alloc::borrow::Cow<'_, [u8]>>;
+
+    /// Returns whether there is a texture whose path, relative to one of the directories above it, has this
+    /// [hash](crate::refs::hash_runtime_path). It takes the place of a manifest where there is none: files that were
+    /// compiled one by one can be anywhere below the files' root.
+    fn has_texture(&self, hash: u64) -> bool {
+        let _ = hash;
+        false
+    }
+}
+
+#[cfg(feature = "tools")]
+impl dyn Lookup + '_ {
+    /// Returns the path of a companion file, which has the same path with another extension, and what `read` finds in
+    /// it; `None` if there is no such file. A companion that cannot be read is reported for itself.
+    pub(crate) fn companion<T>(
+        &self,
+        path: &str,
+        ext: &str,
+        read: impl FnOnce(&[u8]) -> Result<T, Error>,
+    ) -> (alloc::string::String, Result<Option<T>, Error>) {
+        let companion = alloc::format!("{}.{ext}", paths::stem(path));
+        let found = self.bytes(&companion).map(|bytes| read(&bytes)).transpose();
+        (companion, found)
+    }
 }
 
 /// An inconsistency between files.

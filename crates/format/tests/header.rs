@@ -3,6 +3,8 @@
 //!
 //! Compiles with `cc` and `c++`, with the sanitizers where they can be linked.
 
+#[path = "hmesh/encode.rs"]
+mod encode;
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "hmesh/meshes.rs"]
 mod meshes;
@@ -166,7 +168,7 @@ fn walk(format: u8, bytes: &[u8]) -> Result<u64, Error> {
                 sum.number(refs::hash_asset_ref(entry.path));
             }
         }
-        b'M' => walk_mesh(&HmeshView::read(bytes)?, &mut sum),
+        b'M' => walk_mesh(&HmeshView::read(&hmesh::decoded(bytes)?)?, &mut sum),
         b'R' => {
             let rows = HmatView::read(bytes)?.materials();
             for (i, row) in rows.iter().enumerate() {
@@ -401,7 +403,9 @@ fn samples() -> Vec<(u8, Vec<u8>)> {
         out.push((b'P', strategies::write_pack(&draw(strategies::files(), runner))));
         out.push((b'P', strategies::write_compressed_pack(&draw(strategies::compressible_files(), runner))));
         out.push((b'N', strategies::write_manifest(&draw(strategies::manifest(), runner))));
-        out.push((b'M', hmesh::write(&draw(strategies::mesh(), runner).parts()).unwrap()));
+        let mesh = hmesh::write(&draw(strategies::mesh(), runner).parts()).unwrap();
+        out.push((b'M', hmesh::write_compressed(&mesh, encode::encode).unwrap()));
+        out.push((b'M', mesh));
         out.push((b'R', hmat::write(&draw(strategies::materials(), runner)).unwrap()));
         out.push((b'A', strategies::write_clips(&draw(strategies::clips(), runner))));
         let (rows, textures, text) = draw(strategies::material_extensions(), runner);
@@ -410,6 +414,8 @@ fn samples() -> Vec<(u8, Vec<u8>)> {
         let (metrics, glyphs, pairs) = draw(strategies::font(), runner);
         out.push((b'F', hfont::write(&metrics, &glyphs, &pairs).unwrap()));
         out.push((b'T', draw(strategies::texture(), runner)));
+        let mesh = hmesh::write(&meshes::strip().with_extra(0xff).parts()).unwrap();
+        out.push((b'M', hmesh::write_compressed(&mesh, encode::encode).unwrap()));
     }
     out
 }

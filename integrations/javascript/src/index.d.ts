@@ -139,6 +139,12 @@ export interface Mesh {
 /** Reads a mesh. Its arrays are views of `data`. */
 export function readMesh(data: Bytes): Mesh;
 
+/** Returns whether a file is a compressed mesh, `.hmesh` version 3, by its header. */
+export function isCompressedMesh(data: Bytes): boolean;
+
+/** Decodes a compressed mesh to a file of version 2. `readMesh` does this by itself. */
+export function decodeMesh(data: Bytes): Uint8Array;
+
 /** Throws unless every index of the mesh is in range: for files from untrusted sources. */
 export function checkIndices(mesh: Mesh): void;
 

@@ -2,6 +2,7 @@
 
 import { Reader, bytesOf, require } from "./bytes.js";
 import { readChunks } from "./chunks.js";
+import { decodeMesh, isCompressedMesh } from "./meshopt.js";
 
 const VERTEX = 28;
 const NO_MATERIAL = 0xffffffff;
@@ -21,9 +22,9 @@ function readBounds(reader, at) {
   };
 }
 
-/** Reads a mesh. Its arrays are views of `data`. Vertex and joint indices are not checked: see `checkIndices`. */
+/** Reads a mesh. Its arrays are views of `data`, or of memory that it was decoded to, if it is compressed. Vertex and joint indices are not checked: see `checkIndices`. */
 export function readMesh(data) {
-  const reader = new Reader(bytesOf(data));
+  const reader = new Reader(isCompressedMesh(data) ? decodeMesh(data) : bytesOf(data));
   const chunks = readChunks(reader, { magic: "HMSH", version: 2, noun: "mesh", known: CHUNKS, required: REQUIRED });
   const chunk = (tag) => chunks.get(tag) ?? { offset: 0, size: 0 };
   /** Returns the offset of a chunk with exactly `count` elements. */

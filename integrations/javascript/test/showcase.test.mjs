@@ -84,8 +84,8 @@ function compressedPack() {
 test("compressed packs are those of `pack info`, and damaged ones are rejected", { skip: !assetc && skip }, () => {
   const { dir, path, bytes } = compressedPack();
   try {
-    const { version, entries } = JSON.parse(run("pack", "info", path, "--json"));
-    assert.equal(version, 3);
+    const { pack_version, entries } = JSON.parse(run("pack", "info", path, "--json"));
+    assert.equal(pack_version, 3);
     const entry = ({ path, kind, offset, size, stored }) => ({ path, kind, offset, size: stored, contentSize: size });
     assert.deepEqual(readPack(bytes).entries, entries.map(entry));
     const byPath = Object.fromEntries(readPack(bytes).entries.map((entry) => [entry.path, entry]));

@@ -5,8 +5,8 @@
 use alloc::vec::Vec;
 
 use super::{Channel, ChannelHeader, ClipHeader, HanimView, Header, MAGIC, VERSION, max_time};
-use crate::Error;
 use crate::bytes::Le;
+use crate::{Error, count_u32};
 
 /// The input for one clip. The duration is computed from the keyframes.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ pub struct ClipParts<'a> {
 /// [`Error::TooLarge`] if a name or count exceeds its field, otherwise the errors of [`HanimView::read`].
 pub fn write(clips: &[ClipParts<'_>]) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
-    let clip_count = count("clip_count", clips.len())?;
+    let clip_count = count_u32("clip_count", clips.len())?;
     Header { magic: MAGIC, version: VERSION, clip_count, reserved: 0 }.put(&mut out);
     for ClipParts { name, channels } in clips {
         let (found, max) = (name.len() as u64, u16::MAX.into());
@@ -34,7 +34,7 @@ pub fn write(clips: &[ClipParts<'_>]) -> Result<Vec<u8>, Error> {
         let ends =
             channels.iter().filter_map(|channel| channel.keys.time(channel.keys.len().checked_sub(1)?));
         let duration = ends.fold(0.0, max_time);
-        let channel_count = count("channel_count", channels.len())?;
+        let channel_count = count_u32("channel_count", channels.len())?;
         ClipHeader { duration, channel_count }.put(&mut out);
         for Channel { joint, interp, keys } in *channels {
             ChannelHeader {
@@ -43,7 +43,7 @@ pub fn write(clips: &[ClipParts<'_>]) -> Result<Vec<u8>, Error> {
                 interp: *interp as u8,
                 components: keys.path().components(),
                 pad: 0,
-                key_count: count("key_count", keys.len())?,
+                key_count: count_u32("key_count", keys.len())?,
             }
             .put(&mut out);
             out.extend_from_slice(keys.bytes());
@@ -51,10 +51,6 @@ pub fn write(clips: &[ClipParts<'_>]) -> Result<Vec<u8>, Error> {
     }
     HanimView::read(&out)?;
     Ok(out)
-}
-
-fn count(field: &'static str, len: usize) -> Result<u32, Error> {
-    u32::try_from(len).map_err(|_| Error::TooLarge { field, found: len as u64, max: u32::MAX.into() })
 }
 
 #[cfg(test)]

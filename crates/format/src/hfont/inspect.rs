@@ -2,21 +2,19 @@
 
 use super::{HfontView, MAGIC};
 use crate::hpack::PackKind;
-use crate::{Error, Format, table::FormatId};
+use crate::table::{FormatId, format_entry};
+use crate::{Error, Format};
 #[cfg(feature = "tools")]
 use crate::{Fact, Layout, Lookup, Problem, error::Count, hfont, hman, ktx2::Ktx2View};
 #[cfg(feature = "tools")]
 use alloc::format;
 
-/// The entry of this format in [`FORMATS`](crate::FORMATS).
-#[derive(Clone, Copy, Debug)]
-pub struct HFont;
+format_entry!(
+    HFont,
+    FormatId { name: "hfont", magic: &MAGIC, title: "fonts", noun: "font", kind: PackKind::Font }
+);
 
 impl Format for HFont {
-    fn id(&self) -> FormatId {
-        FormatId { name: "hfont", magic: &MAGIC, title: "fonts", kind: PackKind::Font }
-    }
-
     fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
         HfontView::read(bytes)?.verify()
     }
@@ -104,14 +102,16 @@ impl Format for HFont {
         let metrics = HfontView::read(bytes)?.metrics();
         let hash = metrics.atlas_tex;
         let Some(manifest) = at.bytes(hman::PATH) else {
-            bad(Problem {
-                code: kiln_diagnostics::Code::FontWithoutManifest,
-                message: format!(
-                    "the manifest {} does not exist, so the hash of the atlas cannot be resolved",
-                    hman::PATH
-                ),
-                hint: "run the build again: the manifest was deleted, or the last build failed",
-            });
+            if !at.has_texture(hash) {
+                bad(Problem {
+                    code: kiln_diagnostics::Code::FontWithoutManifest,
+                    message: format!(
+                        "the atlas {hash:#018x} is not among the files, and there is no manifest {} that lists it",
+                        hman::PATH
+                    ),
+                    hint: "run the build again, or convert the font again: the atlas was deleted",
+                });
+            }
             return Ok(());
         };
         // An unreadable manifest is reported for the manifest itself.

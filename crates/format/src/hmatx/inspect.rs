@@ -2,28 +2,28 @@
 
 use super::{HmatxView, MAGIC};
 use crate::hpack::PackKind;
-use crate::{Error, Format, table::FormatId};
+use crate::table::{FormatId, format_entry};
+use crate::{Error, Format};
 
 #[cfg(feature = "tools")]
 use super::{
     FLAG_NAMES, Filter, MaterialExtension, MaterialTexture, MipFilter, TextRange, TextureSlot, VERSION, Wrap,
 };
 #[cfg(feature = "tools")]
-use crate::{Fact, Layout, Lookup, Problem, chunks, error::Count, hmat, paths};
+use crate::{Fact, Layout, Lookup, Problem, chunks, error::Count, hmat};
 
-/// The entry of this format in [`FORMATS`](crate::FORMATS).
-#[derive(Clone, Copy, Debug)]
-pub struct HMatX;
+format_entry!(
+    HMatX,
+    FormatId {
+        name: "hmatx",
+        magic: &MAGIC,
+        title: "material extensions",
+        noun: "material extension table",
+        kind: PackKind::Other
+    }
+);
 
 impl Format for HMatX {
-    fn id(&self) -> FormatId {
-        FormatId { name: "hmatx", magic: &MAGIC, title: "material extensions", kind: PackKind::Other }
-    }
-
-    fn noun(&self) -> &'static str {
-        "material extension table"
-    }
-
     fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
         HmatxView::read(bytes)?.verify()
     }
@@ -105,12 +105,8 @@ impl Format for HMatX {
         bad: &mut dyn FnMut(Problem),
     ) -> Result<(), Error> {
         let view = HmatxView::read(bytes)?;
-        let table = paths::companion(path, "hmat");
-        let found = at.bytes(&table);
-        // An unreadable material table is reported for the table itself.
-        if let Ok(rows) = found
-            .as_deref()
-            .map_or(Ok(0), |bytes| hmat::HmatView::read(bytes).map(|view| view.materials().len()))
+        let (table, rows) = at.companion(path, "hmat", hmat::row_count);
+        if let Ok(rows) = rows.map(Option::unwrap_or_default)
             && rows != view.rows().len()
         {
             bad(Problem {

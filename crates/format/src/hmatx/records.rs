@@ -1,6 +1,7 @@
 //! The chunk tags of material extensions, and the records in the chunks.
 
-use crate::chunk_tables::{TextRange, numbered, table_ids};
+use crate::chunk_tables::{TextRange, table_ids};
+use crate::numbered::numbered;
 use crate::pod::pod;
 
 table_ids! {

@@ -1,5 +1,6 @@
 //! The chunk tags of a mesh, and the records in the chunks.
 
+use crate::chunks::chunk_ids;
 use crate::pod::pod;
 
 /// The [`SubMesh::material_slot`] of a submesh without a material.
@@ -10,36 +11,6 @@ pub const HAS_TANGENTS: u8 = 1;
 
 /// The [`GpuJoint::parent`] of a root joint.
 pub const NO_PARENT: i32 = -1;
-
-macro_rules! chunk_ids {
-    ($($(#[$doc:meta])* $id:ident $name:literal,)*) => {
-        /// The known chunks, in the order in which they are written.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum ChunkId {
-            $($(#[$doc])* $id,)*
-        }
-
-        impl ChunkId {
-            /// All known chunks, in the order in which they are written.
-            pub const ALL: [ChunkId; [$($name),*].len()] = [$(ChunkId::$id),*];
-
-            /// Returns the tag as a string.
-            pub const fn name(self) -> &'static str {
-                [$($name),*][self as usize]
-            }
-
-            /// Returns the tag as stored in a file.
-            pub const fn fourcc(self) -> [u8; 4] {
-                [$(*$name.as_bytes().first_chunk().unwrap()),*][self as usize]
-            }
-
-            /// Returns the name of the chunk's size in error messages.
-            pub(crate) const fn size_name(self) -> &'static str {
-                [$(concat!("size of ", $name)),*][self as usize]
-            }
-        }
-    };
-}
 
 chunk_ids! {
     /// A single [`MeshDesc`]: counts and strides.

@@ -10,7 +10,7 @@ use super::extra::Colors;
 use super::records::*;
 use super::view::HmeshView;
 use crate::pod::as_bytes;
-use crate::{Error, chunks};
+use crate::{Error, chunks, count_u32};
 
 /// Default upper bound on the vertices of a meshlet; a common limit of mesh shaders.
 pub const MESHLET_MAX_VERTS: u32 = 64;
@@ -120,11 +120,11 @@ pub fn write(parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
     // In 16-bit indices, 65535 is the primitive restart value, so it must not be a vertex index.
     let wide = parts.vertices.len() > usize::from(u16::MAX);
     let desc = MeshDesc {
-        vertex_count: count("vertex_count", parts.vertices.len())?,
-        index_count: count("index_count", parts.indices.len())?,
-        meshlet_count: count("meshlet_count", parts.meshlets.len())?,
-        submesh_count: count("submesh_count", parts.submeshes.len())?,
-        material_count: count("material_count", parts.materials.len())?,
+        vertex_count: count_u32("vertex_count", parts.vertices.len())?,
+        index_count: count_u32("index_count", parts.indices.len())?,
+        meshlet_count: count_u32("meshlet_count", parts.meshlets.len())?,
+        submesh_count: count_u32("submesh_count", parts.submeshes.len())?,
+        material_count: count_u32("material_count", parts.materials.len())?,
         vertex_stride: GpuVertex::SIZE as u16,
         index_width: if wide { 4 } else { 2 },
         flags: if parts.has_tangents { HAS_TANGENTS } else { 0 },
@@ -190,10 +190,6 @@ pub fn write(parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
     let bytes = chunks::write(FORMAT, &listed)?;
     HmeshView::read(&bytes)?.verify()?;
     Ok(bytes)
-}
-
-fn count(field: &'static str, len: usize) -> Result<u32, Error> {
-    u32::try_from(len).map_err(|_| Error::TooLarge { field, found: len as u64, max: u32::MAX.into() })
 }
 
 /// Narrows indices to two bytes each.

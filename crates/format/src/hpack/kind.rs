@@ -2,53 +2,38 @@
 //!
 //! The numbers are those of `docs/reference/formats/hpack.md`.
 
+use crate::numbered::numbered;
 use crate::paths;
 
-/// The kind of a packed file, by its extension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum PackKind {
-    /// A file with any other extension.
-    Other = 0,
-    /// A mesh (`.hmesh`).
-    Mesh = 1,
-    /// A material table (`.hmat`).
-    Material = 2,
-    /// A manifest (`.hman`).
-    Manifest = 3,
-    /// Animation clips (`.hanim`).
-    Animation = 4,
-    /// A texture (`.ktx2`).
-    Texture = 5,
-    /// A shader module (`.spv`).
-    Shader = 6,
-    /// A font (`.hfont`).
-    Font = 7,
+numbered! {
+    /// The kind of a packed file, by its extension.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum PackKind: u8 {
+        /// A file with any other extension.
+        Other = "other",
+        /// A mesh (`.hmesh`).
+        Mesh = "mesh",
+        /// A material table (`.hmat`).
+        Material = "material",
+        /// A manifest (`.hman`).
+        Manifest = "manifest",
+        /// Animation clips (`.hanim`).
+        Animation = "animation",
+        /// A texture (`.ktx2`).
+        Texture = "texture",
+        /// A shader module (`.spv`).
+        Shader = "shader",
+        /// A font (`.hfont`).
+        Font = "font",
+    }
 }
 
 impl PackKind {
-    /// All kinds, in order of their numbers.
-    pub const ALL: [PackKind; 8] = [
-        PackKind::Other,
-        PackKind::Mesh,
-        PackKind::Material,
-        PackKind::Manifest,
-        PackKind::Animation,
-        PackKind::Texture,
-        PackKind::Shader,
-        PackKind::Font,
-    ];
-
     /// Returns the kind of the file at `path`; the extension is case-sensitive.
     pub fn from_path(path: &str) -> PackKind {
         let ext = paths::extension(path).unwrap_or_default();
         let known = PackKind::ALL.into_iter().find(|kind| kind.ext() == Some(ext));
         known.unwrap_or(PackKind::Other)
-    }
-
-    /// Returns the name in lower case.
-    pub const fn name(self) -> &'static str {
-        ["other", "mesh", "material", "manifest", "animation", "texture", "shader", "font"][self as usize]
     }
 
     /// Returns the plural name, for headings.

@@ -93,11 +93,7 @@ impl PackLayout {
         if let Some(pair) = files.windows(2).find(|pair| pair[0].path == pair[1].path) {
             return Err(Error::Duplicate { path: pair[0].path.clone() });
         }
-        let count = u32::try_from(files.len()).map_err(|_| Error::TooLarge {
-            field: "count",
-            found: files.len() as u64,
-            max: u32::MAX.into(),
-        })?;
+        let count = crate::count_u32("count", files.len())?;
         let toc_bytes: u64 = files.iter().map(|file| (record_len(version) + file.path.len()) as u64).sum();
 
         let mut head = Vec::new();

@@ -2,7 +2,8 @@
 
 use super::{HscnView, MAGIC};
 use crate::hpack::PackKind;
-use crate::{Error, Format, table::FormatId};
+use crate::table::{FormatId, format_entry};
+use crate::{Error, Format};
 
 #[cfg(feature = "tools")]
 use super::{
@@ -10,21 +11,19 @@ use super::{
     SceneJoint, SceneLight, SceneMesh, SceneNode, SceneSkin, SceneTransform, TextRange, VERSION,
 };
 #[cfg(feature = "tools")]
-use crate::{Fact, Layout, Lookup, Problem, chunks, error::Count, hmesh::HmeshView, paths, refs};
+use crate::{
+    Fact, Layout, Lookup, Problem, chunks,
+    error::Count,
+    hmesh::{self, HmeshView},
+    refs,
+};
 
-/// The entry of this format in [`FORMATS`](crate::FORMATS).
-#[derive(Clone, Copy, Debug)]
-pub struct HScn;
+format_entry!(
+    HScn,
+    FormatId { name: "hscn", magic: &MAGIC, title: "scenes", noun: "scene", kind: PackKind::Other }
+);
 
 impl Format for HScn {
-    fn id(&self) -> FormatId {
-        FormatId { name: "hscn", magic: &MAGIC, title: "scenes", kind: PackKind::Other }
-    }
-
-    fn noun(&self) -> &'static str {
-        "scene"
-    }
-
     fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
         HscnView::read(bytes)?.verify()
     }
@@ -157,14 +156,12 @@ impl Format for HScn {
         bad: &mut dyn FnMut(Problem),
     ) -> Result<(), Error> {
         let view = HscnView::read(bytes)?;
-        let mesh = paths::companion(path, "hmesh");
-        let found = at.bytes(&mesh);
-        let submeshes = match found.as_deref().map(HmeshView::read) {
-            // An unreadable mesh is reported for the mesh itself.
-            Some(Err(_)) => return Ok(()),
-            Some(Ok(mesh)) => mesh.desc().submesh_count,
-            None => 0,
+        let submesh_count = |bytes: &[u8]| {
+            let file = hmesh::decoded(bytes)?;
+            Ok(HmeshView::read(&file)?.desc().submesh_count)
         };
+        let (mesh, Ok(submeshes)) = at.companion(path, "hmesh", submesh_count) else { return Ok(()) };
+        let submeshes = submeshes.unwrap_or(0);
         let last = |node: &SceneNode| u64::from(node.first_submesh) + u64::from(node.submesh_count);
         let wrong = |node: &SceneNode| node.submesh_count > 0 && last(node) > submeshes.into();
         if let Some(index) = view.nodes().iter().position(|node| wrong(&node)) {

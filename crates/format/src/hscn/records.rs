@@ -1,6 +1,7 @@
 //! The chunk tags of a scene, and the records in the chunks.
 
-use crate::chunk_tables::{TextRange, numbered, table_ids};
+use crate::chunk_tables::{TextRange, table_ids};
+use crate::numbered::numbered;
 use crate::pod::pod;
 
 /// The index of an absent object, in fields of [`SceneNode`].

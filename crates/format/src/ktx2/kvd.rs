@@ -96,9 +96,7 @@ fn shifted(mut error: Error, start: u64) -> Error {
 #[cfg(feature = "tools")]
 pub(super) fn put(key: &str, value: &[u8], out: &mut alloc::vec::Vec<u8>) -> Result<(), Error> {
     let len = key.len() + 1 + value.len();
-    let too_large =
-        |_| Error::TooLarge { field: "key_and_value_length", found: len as u64, max: u32::MAX.into() };
-    out.extend_from_slice(&u32::try_from(len).map_err(too_large)?.to_le_bytes());
+    out.extend_from_slice(&crate::count_u32("key_and_value_length", len)?.to_le_bytes());
     out.extend_from_slice(key.as_bytes());
     out.push(0);
     out.extend_from_slice(value);

@@ -1,6 +1,8 @@
 //! The description of a texture: dimensions, texel format, transfer function, and the sizes that follow from
 //! them.
 
+use crate::numbered::numbered;
+
 /// The dimensions of a texture; unused ones are 0, as in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -103,29 +105,21 @@ impl Channels {
     }
 }
 
-/// The transfer function of the colour channels; alpha is always linear. The discriminants are the numbers of
-/// `colorspace` in a manifest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Transfer {
-    /// Linear values: data, normals, linear colours.
-    Linear = 0,
-    /// The sRGB transfer function.
-    Srgb = 1,
+numbered! {
+    /// The transfer function of the colour channels; alpha is always linear. The discriminants are the numbers of
+    /// `colorspace` in a manifest.
+    pub enum Transfer: u8 {
+        /// Linear values: data, normals, linear colours.
+        Linear = "linear",
+        /// The sRGB transfer function.
+        Srgb = "sRGB",
+    }
 }
 
 impl Transfer {
-    /// Both transfer functions, in order of their numbers in a manifest.
-    pub const ALL: [Transfer; 2] = [Transfer::Linear, Transfer::Srgb];
-
     /// Returns `Srgb` if `srgb` is set, otherwise `Linear`.
     pub const fn of(srgb: bool) -> Transfer {
         if srgb { Transfer::Srgb } else { Transfer::Linear }
-    }
-
-    /// Returns the usual spelling: `linear` or `sRGB`.
-    pub const fn name(self) -> &'static str {
-        ["linear", "sRGB"][self as usize]
     }
 
     /// Returns the value of `transferFunction` in the data format descriptor (`KHR_DF_TRANSFER_*`).

@@ -43,10 +43,7 @@ pub fn write(desc: &Desc<'_>, levels: &[&[u8]]) -> Result<Vec<u8>, Error> {
     let dfd_at = Header::SIZE + levels.len() * LevelIndex::SIZE;
     let kvd_at = dfd_at + dfd.len();
     let levels_at = kvd_at + kvd.len();
-    if u32::try_from(levels_at).is_err() {
-        let found = levels_at as u64;
-        return Err(Error::TooLarge { field: "kvd_byte_length", found, max: u32::MAX.into() });
-    }
+    crate::count_u32("kvd_byte_length", levels_at)?;
 
     // In reverse: each mip level is stored before the next larger one.
     let alignment = desc.payload.alignment(desc.supercompression) as usize;

@@ -164,13 +164,7 @@ pub struct ChannelData<'a> {
 #[cfg(feature = "tools")]
 pub fn write(channels: &[ChannelData<'_>]) -> Result<alloc::vec::Vec<u8>, Error> {
     use alloc::vec::Vec;
-    let number = |n: usize| {
-        u32::try_from(n).map_err(|_| Error::TooLarge {
-            field: "floats",
-            found: n as u64,
-            max: u32::MAX.into(),
-        })
-    };
+    let number = |n: usize| crate::count_u32("floats", n);
     let mut texts = super::text::TextWriter::default();
     let mut floats: Vec<f32> = Vec::new();
     let mut records = Vec::new();

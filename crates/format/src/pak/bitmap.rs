@@ -106,9 +106,9 @@ impl<'a> BitmapView<'a> {
         let len = bytes.len() as u64;
         let short = Error::Truncated { at: 0, field: "head", needed: BitmapHead::SIZE as u64, len };
         let head = BitmapHead::get(bytes).ok_or(short)?;
-        let sample = Sample::ALL.get(usize::from(head.sample)).copied();
-        let color = Color::ALL.get(usize::from(head.color)).copied();
-        let encoding = Encoding::ALL.get(usize::from(head.encoding)).copied();
+        let sample = Sample::from_number(head.sample);
+        let color = Color::from_number(head.color);
+        let encoding = Encoding::from_number(head.encoding);
         let (Some(sample), Some(color), Some(encoding), [0, 0, 0]) = (sample, color, encoding, head.reserved)
         else {
             return Err(Error::Fault {

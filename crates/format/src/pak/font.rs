@@ -39,11 +39,7 @@ pub fn read(bytes: &[u8]) -> Result<(&str, u32), Error> {
 /// [`Error::TooLarge`] if the definition exceeds 2³²−1 bytes.
 #[cfg(feature = "tools")]
 pub fn write(def: &str, pages: u32) -> Result<alloc::vec::Vec<u8>, Error> {
-    let def_len = u32::try_from(def.len()).map_err(|_| Error::TooLarge {
-        field: "def_len",
-        found: def.len() as u64,
-        max: u32::MAX.into(),
-    })?;
+    let def_len = crate::count_u32("def_len", def.len())?;
     let mut out = alloc::vec::Vec::new();
     Le::put(FontHead { def_len, pages }, &mut out);
     out.extend_from_slice(def.as_bytes());

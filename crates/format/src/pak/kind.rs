@@ -1,170 +1,101 @@
 //! The enumerations of a pak: asset kinds, codecs, sample types of bitmaps, vertex attributes.
 
 use super::flags::flags;
+use crate::numbered::numbered;
 
-/// The kind of an asset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Kind {
-    /// Keyframe animation of named nodes.
-    Animation = 0,
-    /// A bitmap with its mip chain.
-    Bitmap = 1,
-    /// A bitmap font with its pages.
-    BitmapFont = 2,
-    /// Arbitrary bytes, stored unchanged.
-    Blob = 3,
-    /// A material with references to bitmaps.
-    Material = 4,
-    /// A triangle mesh with its LODs.
-    Mesh = 5,
-    /// A scene of references and geometries.
-    Scene = 6,
-}
-
-impl Kind {
-    /// All kinds, in order of their numbers.
-    pub const ALL: [Kind; 7] = [
-        Kind::Animation,
-        Kind::Bitmap,
-        Kind::BitmapFont,
-        Kind::Blob,
-        Kind::Material,
-        Kind::Mesh,
-        Kind::Scene,
-    ];
-
-    /// Returns the kind with this number.
-    pub fn from_number(number: u8) -> Option<Kind> {
-        Kind::ALL.get(usize::from(number)).copied()
-    }
-
-    /// Returns the name as in an asset's configuration: `bitmap-font`.
-    pub const fn name(self) -> &'static str {
-        ["animation", "bitmap", "bitmap-font", "blob", "material", "mesh", "scene"][self as usize]
+numbered! {
+    /// The kind of an asset, with its name in an asset's configuration.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Kind: u8 {
+        /// Keyframe animation of named nodes.
+        Animation = "animation",
+        /// A bitmap with its mip chain.
+        Bitmap = "bitmap",
+        /// A bitmap font with its pages.
+        BitmapFont = "bitmap-font",
+        /// Arbitrary bytes, stored unchanged.
+        Blob = "blob",
+        /// A material with references to bitmaps.
+        Material = "material",
+        /// A triangle mesh with its LODs.
+        Mesh = "mesh",
+        /// A scene of references and geometries.
+        Scene = "scene",
     }
 }
 
-/// The compression codec of blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Codec {
-    /// No compression: blocks are stored.
-    #[default]
-    None = 0,
-    /// Snappy, the raw format without frames.
-    Snap = 1,
-    /// Brotli (RFC 7932).
-    Brotli = 2,
-    /// One Zstandard frame (RFC 8878).
-    Zstd = 3,
-    /// One LZ4 block, without a frame.
-    Lz4 = 4,
-}
-
-impl Codec {
-    /// All codecs, in order of their numbers.
-    pub const ALL: [Codec; 5] = [Codec::None, Codec::Snap, Codec::Brotli, Codec::Zstd, Codec::Lz4];
-
-    /// Returns the codec with this number.
-    pub fn from_number(number: u8) -> Option<Codec> {
-        Codec::ALL.get(usize::from(number)).copied()
-    }
-
-    /// Returns the name in a configuration.
-    pub const fn name(self) -> &'static str {
-        ["none", "snap", "brotli", "zstd", "lz4"][self as usize]
+numbered! {
+    /// The compression codec of blocks, with its name in a configuration.
+    #[derive(Default, PartialOrd, Ord, Hash)]
+    pub enum Codec: u8 {
+        /// No compression: blocks are stored.
+        #[default]
+        None = "none",
+        /// Snappy, the raw format without frames.
+        Snap = "snap",
+        /// Brotli (RFC 7932).
+        Brotli = "brotli",
+        /// One Zstandard frame (RFC 8878).
+        Zstd = "zstd",
+        /// One LZ4 block, without a frame.
+        Lz4 = "lz4",
     }
 }
 
-/// The colour space of a bitmap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Color {
-    /// Linear colour, or data.
-    Linear = 0,
-    /// The sRGB transfer function.
-    #[default]
-    Srgb = 1,
-}
-
-impl Color {
-    /// Both, in order of their numbers.
-    pub const ALL: [Color; 2] = [Color::Linear, Color::Srgb];
-
-    /// Returns the name in a configuration.
-    pub const fn name(self) -> &'static str {
-        ["linear", "srgb"][self as usize]
+numbered! {
+    /// The colour space of a bitmap.
+    #[derive(Default, Hash)]
+    pub enum Color: u8 {
+        /// Linear colour, or data.
+        Linear = "linear",
+        /// The sRGB transfer function.
+        #[default]
+        Srgb = "srgb",
     }
 }
 
-/// The sample type of a channel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Sample {
-    /// An unsigned byte, 0 to 255.
-    #[default]
-    U8 = 0,
-    /// A 16-bit unsigned integer, 0 to 65535.
-    U16 = 1,
-    /// A 32-bit floating-point number.
-    F32 = 2,
+numbered! {
+    /// The sample type of a channel.
+    #[derive(Default, Hash)]
+    pub enum Sample: u8 {
+        /// An unsigned byte, 0 to 255.
+        #[default]
+        U8 = "u8",
+        /// A 16-bit unsigned integer, 0 to 65535.
+        U16 = "u16",
+        /// A 32-bit floating-point number.
+        F32 = "f32",
+    }
 }
 
 impl Sample {
-    /// All sample types, in order of their numbers.
-    pub const ALL: [Sample; 3] = [Sample::U8, Sample::U16, Sample::F32];
-
     /// Returns the size in bytes.
     pub const fn byte_len(self) -> u32 {
         [1, 2, 4][self as usize]
     }
+}
 
-    /// Returns the name of the sample type.
-    pub const fn name(self) -> &'static str {
-        ["u8", "u16", "f32"][self as usize]
+numbered! {
+    /// The encoding of a bitmap's texels.
+    #[derive(Default, Hash)]
+    pub enum Encoding: u8 {
+        /// Uncompressed texels, row by row.
+        #[default]
+        Raw = "raw",
+        /// A complete KTX2 file.
+        Ktx2 = "ktx2",
     }
 }
 
-/// The encoding of a bitmap's texels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Encoding {
-    /// Uncompressed texels, row by row.
-    #[default]
-    Raw = 0,
-    /// A complete KTX2 file.
-    Ktx2 = 1,
-}
-
-impl Encoding {
-    /// Both, in order of their numbers.
-    pub const ALL: [Encoding; 2] = [Encoding::Raw, Encoding::Ktx2];
-
-    /// Returns the name of the encoding.
-    pub const fn name(self) -> &'static str {
-        ["raw", "ktx2"][self as usize]
-    }
-}
-
-/// The role of a primitive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Role {
-    /// Geometry to be rendered.
-    #[default]
-    Main = 0,
-    /// Position-only geometry for shadow maps: the same triangles as the preceding main primitive.
-    Shadow = 1,
-}
-
-impl Role {
-    /// Both, in order of their numbers.
-    pub const ALL: [Role; 2] = [Role::Main, Role::Shadow];
-
-    /// Returns the name of the role.
-    pub const fn name(self) -> &'static str {
-        ["main", "shadow"][self as usize]
+numbered! {
+    /// The role of a primitive.
+    #[derive(Default, Hash)]
+    pub enum Role: u8 {
+        /// Geometry to be rendered.
+        #[default]
+        Main = "main",
+        /// Position-only geometry for shadow maps: the same triangles as the preceding main primitive.
+        Shadow = "shadow",
     }
 }
 

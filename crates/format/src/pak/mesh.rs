@@ -289,7 +289,7 @@ impl<'a> MeshView<'a> {
 
     fn primitive(&self, record: &PrimitiveRecord) -> Option<PrimitiveView<'a>> {
         let vertex_type = VertexType::from_bits(record.vertex_type)?;
-        let role = *Role::ALL.get(usize::from(record.role))?;
+        let role = Role::from_number(record.role)?;
         let size = u64::from(record.vertex_count).checked_mul(vertex_type.stride() as u64)?;
         let end = record.vertex_offset.checked_add(size).filter(|end| *end <= self.vertices.len() as u64)?;
         let vertices = (self.vertices_at + record.vertex_offset as usize, self.vertices_at + end as usize);
@@ -417,9 +417,7 @@ pub struct Mesh {
 pub fn write(mesh: &Mesh) -> Result<alloc::vec::Vec<u8>, Error> {
     use crate::pod::as_bytes;
     use alloc::vec::Vec;
-    let number = |n: usize| {
-        u32::try_from(n).map_err(|_| Error::TooLarge { field: "mesh", found: n as u64, max: u32::MAX.into() })
-    };
+    let number = |n: usize| crate::count_u32("mesh", n);
     let mut texts = super::text::TextWriter::default();
     let (mut records, mut lods, mut meshlets): (Vec<PrimitiveRecord>, Vec<LodRecord>, Vec<MeshletRecord>) =
         Default::default();

@@ -52,13 +52,7 @@ impl TextWriter {
         if let Some(place) = self.places.get(text) {
             return Ok(*place);
         }
-        let number = |n: usize| {
-            u32::try_from(n).map_err(|_| Error::TooLarge {
-                field: "text",
-                found: n as u64,
-                max: u32::MAX.into(),
-            })
-        };
+        let number = |n: usize| crate::count_u32("text", n);
         number(self.text.len() + text.len())?;
         let place = TextRange { offset: number(self.text.len())?, len: number(text.len())? };
         self.text.push_str(text);

@@ -47,9 +47,7 @@ pub fn index(
     materials: &[Material],
     keys: &mut [(String, Kind, u32)],
 ) -> Result<Vec<u8>, Error> {
-    let number = |n: usize, field| {
-        u32::try_from(n).map_err(|_| Error::TooLarge { field, found: n as u64, max: u32::MAX.into() })
-    };
+    let number = |n: usize, field| crate::count_u32(field, n);
     let mut counts = [0u32; 7];
     assets.iter().for_each(|asset| counts[asset.kind as usize] += 1);
     counts[Kind::Material as usize] = number(materials.len(), "materials")?;

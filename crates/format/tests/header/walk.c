@@ -71,7 +71,7 @@ static kiln_status walk_manifest(const void *data, size_t size) {
     return status;
 }
 
-static kiln_status walk_mesh(const void *data, size_t size) {
+static kiln_status walk_plain_mesh(const void *data, size_t size) {
     kiln_mesh mesh;
     kiln_status status = kiln_mesh_open(data, size, &mesh);
     uint32_t i, lod, count;
@@ -131,6 +131,19 @@ static kiln_status walk_mesh(const void *data, size_t size) {
     }
     /* kiln_mesh_open does not guarantee that indices are in range. */
     number((uint64_t)(kiln_mesh_check_indices(&mesh) == KILN_OK));
+    return status;
+}
+
+static kiln_status walk_mesh(const void *data, size_t size) {
+    uint64_t decoded;
+    kiln_status status;
+    void *out;
+    if (!kiln_mesh_is_compressed(data, size)) return walk_plain_mesh(data, size);
+    if ((status = kiln_mesh_decoded_size(data, size, &decoded)) != KILN_OK) return status;
+    if (!(out = malloc((size_t)decoded))) exit(2);
+    status = kiln_mesh_decode(data, size, out, (size_t)decoded);
+    if (status == KILN_OK) status = walk_plain_mesh(out, (size_t)decoded);
+    free(out);
     return status;
 }
 

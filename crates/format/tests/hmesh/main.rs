@@ -2,6 +2,8 @@
 
 mod bounds;
 mod clusters;
+mod compressed;
+mod encode;
 mod extra;
 mod inspect;
 mod layout;

@@ -406,3 +406,22 @@ fn morphs<'a>(view: &HmeshView<'a>) -> impl Iterator<Item = Morph<'a>> {
     let view = *view;
     (0..view.morph_targets().len()).map(move |target| view.morph(target).unwrap())
 }
+
+/// A strip of quads with LODs and a skin: large enough that every chunk shrinks.
+#[allow(dead_code, reason = "the property tests make meshes of their own")]
+pub(crate) fn strip() -> Mesh {
+    let columns = 300u32;
+    let positions = (0..columns).flat_map(|x| [0.0, 1.0].map(|y| [x as f32 * 0.25, y, 0.0])).collect();
+    let quad = |x: u32| [[2 * x, 2 * x + 2, 2 * x + 1], [2 * x + 1, 2 * x + 2, 2 * x + 3]];
+    // A meshlet has at most 256 vertices.
+    let parts = (0..columns - 1).collect::<Vec<_>>();
+    let parts = parts.chunks(20).map(|part| (part.iter().flat_map(|&x| quad(x)).collect(), false));
+    Mesh::build(&MeshSpec {
+        positions,
+        submeshes: parts.collect(),
+        has_tangents: true,
+        has_meshlets: true,
+        joints: vec![0, 0, 1],
+        lod_count: 2,
+    })
+}
