@@ -27,6 +27,8 @@ pub mod limits;
 pub mod manual;
 pub mod progress;
 pub mod publish;
+#[cfg(feature = "cache")]
+pub mod remote_execution;
 pub mod render;
 pub mod reporter;
 #[cfg(feature = "cache")]

@@ -2,8 +2,8 @@
 
 use crate::diagnostics::Position;
 use crate::terminal::Style;
-pub use kiln_engine::printable;
 use kiln_engine::{Diag, Json, Severity};
+pub use kiln_engine::{counted as count, printable};
 use std::time::Duration;
 
 /// Formats a diagnostic as one line, and a second one for its hint.
@@ -72,11 +72,6 @@ pub fn time(took: Duration) -> String {
         s if s < 60.0 => format!("{s:.1} s"),
         s => format!("{}:{:02} min", s as u64 / 60, s as u64 % 60),
     }
-}
-
-/// Formats a count with the singular or plural of a noun.
-pub fn count(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 #[cfg(test)]

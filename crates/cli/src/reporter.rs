@@ -253,10 +253,14 @@ pub trait ExitStatus: From<Diag> {
     fn report(self) -> (Vec<Diag>, u8);
 }
 
-/// A damaged file is the result of a check (exit code 1); any other error is fatal (exit code 2).
+/// A damaged file and a signature that does not fit are results of a check (exit code 1); any other error is fatal (exit
+/// code 2).
 impl ExitStatus for Diag {
     fn report(self) -> (Vec<Diag>, u8) {
-        let code = if matches!(self.code, Code::CheckCorrupt | Code::PakDamaged) { FAILED } else { FATAL };
+        let code = match self.code {
+            Code::CheckCorrupt | Code::PakDamaged | Code::PakSignature => FAILED,
+            _ => FATAL,
+        };
         (vec![self], code)
     }
 }

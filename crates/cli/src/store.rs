@@ -8,7 +8,7 @@
 //! the operator of that server could have forged them.
 
 mod dependencies;
-mod server;
+pub(crate) mod server;
 
 use crate::environment::Var;
 use crate::render;

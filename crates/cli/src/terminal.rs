@@ -122,6 +122,9 @@ pub fn stdout_is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
 
+/// The size of the buffer of standard output in bytes. A query may print megabytes.
+const BUFFER: usize = 64 << 10;
+
 /// Buffered standard output for results, or standard error for summaries. After a write error the rest is discarded; a broken pipe is not reported, as users
 /// of `head` expect.
 pub struct Out {
@@ -137,7 +140,8 @@ impl Out {
     pub fn new(color: Color) -> Out {
         let stdout = io::stdout();
         let style = Style::of(&stdout, color);
-        Out { stream: io::BufWriter::new(Box::new(stdout.lock())), is_stdout: true, style, failed: false }
+        let stream = io::BufWriter::with_capacity(BUFFER, Box::new(stdout.lock()) as Box<dyn Write>);
+        Out { stream, is_stdout: true, style, failed: false }
     }
 
     /// Locks standard error, for a summary beside diagnostics on standard output. Write errors are ignored.
@@ -149,8 +153,13 @@ impl Out {
 
     /// Writes a line, or several, with control characters escaped except those of the styles.
     pub fn line(&mut self, line: &str) {
+        self.escaped_line(&self.style.printable(line));
+    }
+
+    /// Writes a line whose control characters the caller has escaped.
+    pub fn escaped_line(&mut self, line: &str) {
         if !self.failed {
-            let written = writeln!(self.stream, "{}", self.style.printable(line));
+            let written = self.stream.write_all(line.as_bytes()).and_then(|()| self.stream.write_all(b"\n"));
             self.check(written);
         }
     }

@@ -1,5 +1,5 @@
 //! Rules that no compiler checks: layers, file heads, the list of diagnostic codes, file access, links and the table of
-//! contents of the documents.
+//! contents of the documents, and where they install from.
 
 use kiln_diagnostics::Code;
 use std::collections::{BTreeMap, BTreeSet};
@@ -231,6 +231,69 @@ fn relative_links_in_documents_resolve() {
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// Returns the commands and dependencies of a text that take a name of ours from a package registry.
+fn installs_from_a_registry(text: &str) -> Vec<String> {
+    const COMMANDS: &[&str] = &[
+        "cargo install ",
+        "cargo add ",
+        "npm install ",
+        "npm i ",
+        "pip install ",
+        "brew install ",
+        "scoop install ",
+    ];
+    let is_ours = |name: &str| {
+        let name = name.split('@').next().unwrap_or_default();
+        ["assetc", "pak", "unity-assetdb", "kiln"].contains(&name) || name.starts_with("kiln-")
+    };
+    // A command in running text can be broken after its second word.
+    let text = COMMANDS
+        .iter()
+        .fold(text.to_owned(), |text, command| text.replace(&format!("{}\n", command.trim_end()), command));
+    let commands = text.lines().flat_map(|line| {
+        let starts = COMMANDS.iter().flat_map(|command| line.match_indices(command));
+        starts.filter_map(|(at, _)| line[at..].split(['`', '#', ';']).next())
+    });
+    let commands = commands.filter(|command| {
+        let mut words = command.split_whitespace().skip(2);
+        words.clone().any(is_ours) && !words.any(|word| ["--path", "--git"].contains(&word))
+    });
+    let dependencies = text.lines().filter(|line| {
+        let Some((name, value)) = line.trim().split_once(" = ") else { return false };
+        let value = value.trim_start();
+        is_ours(name)
+            && (value.starts_with('"') || value.starts_with('{'))
+            && !["path = ", "git = ", "workspace = "].iter().any(|source| value.contains(source))
+    });
+    commands.chain(dependencies).map(str::to_owned).collect()
+}
+
+/// Until a crate is published its name can become that of another program, as happened to `pak` and `kiln-cli`.
+#[test]
+fn documents_install_nothing_of_ours_from_a_registry() {
+    let others = [
+        "packaging/README.md",
+        "integrations/javascript/README.md",
+        "integrations/unity/action.yml",
+        "integrations/unity/gitlab-ci.yml",
+    ];
+    let documents = documents().into_iter().chain(others.map(str::to_owned));
+    let found: Vec<_> = documents
+        .flat_map(|document| {
+            let of = installs_from_a_registry(&read(&document));
+            of.into_iter().map(move |what| format!("{document}: {what}"))
+        })
+        .collect();
+    assert!(found.is_empty(), "take it from a path or a Git repository:\n{}", found.join("\n"));
+
+    let rejected = "$ cargo install assetc\nRun `cargo install\n--locked kiln-unity-assetdb`\nnpm i kiln-formats\n\
+                    kiln-pak = \"0.1\"\npak = { package = \"kiln-pak\", version = \"0.1\" }";
+    assert_eq!(installs_from_a_registry(rejected).len(), 5);
+    let accepted = "cargo install --path crates/assetc\ncargo install --git URL kiln-unity-assetdb\n\
+                    cargo install mdbook --locked\npak = { package = \"kiln-pak\", path = \"../kiln\" }";
+    assert_eq!(installs_from_a_registry(accepted), Vec::<String>::new());
 }
 
 #[test]

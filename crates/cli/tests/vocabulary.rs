@@ -76,6 +76,7 @@ const DENIED: &[(&str, &str)] = &[
 const ALLOWED: &[(&str, &str, &str)] = &[
     ("crates/cli/tests/vocabulary.rs", "", "this list"),
     ("docs/reference/glossary.md", "", "lists the paraphrases to avoid"),
+    ("tests/job-arrays/run", "spool", "a key of the configuration of SLURM"),
     ("CHANGELOG.md", "deaf", "the former name of a diagnostic code"),
     ("crates/assetc/src/recipes/material/schema.rs", "shiny", "an invalid value in a test of `.mat` files"),
     ("", "fuse()", "`Iterator::fuse`"),

@@ -126,6 +126,7 @@ codes! {
         TextureDepth = "texture-depth", Warning, "A source with 16 bits per channel becomes a texture with 8; set `texture.depth: auto` and `texture.compress: false` to keep 16 bits of greyscale, normal and linear maps.";
         TextureFormat = "texture-format", Error, "`texture.format` cannot hold this kind of image: BC4 holds one channel, BC5 two, BC6H an HDR image. Set `texture.target`, which chooses by the kind of the image, or another format in a rule.";
         TextureAlpha = "texture-alpha", Warning, "The image has alpha that its format drops: BC1 has one bit of alpha, BC6H none. Use `bc3` or `bc7`, or `raw` for an HDR image.";
+        TextureSize = "texture-size", Warning, "Textures are larger together than `texture.size_target`, with the largest RDO lambda and the smallest scale of `texture.min_scale`.";
         TextureQuality = "texture-quality", Warning, "A texture does not reach the target of `texture.quality`, even without RDO and with the highest effort; the message has the value that it reaches.";
         TexturePassthrough = "texture-passthrough", Error, "A `.ktx2` source is damaged, so it cannot be passed through; export or download it again.";
         TextureForeign = "texture-foreign", Warning, "A `.ktx2` source has a format that Kiln does not write, such as ETC1S, so nothing is written for it; models that refer to it are not affected. Set `texture.precompressed: reencode`, copy it unchanged with `embed`, or `exclude` it.";
@@ -146,6 +147,8 @@ codes! {
         CacheDirNotOwned = "cache-dir-not-owned", Warning, "The directory given for the cache is not empty and has no `CACHEDIR.TAG` of Kiln, so the cache is not used; set `KILN_CACHE_DIR` to an empty or new directory.";
         CacheEntryRejected = "cache-entry-rejected", Warning, "The cache has entries that no build of their source could have stored, such as an entry that names the output of another asset, or a damaged file; the message has the key of the first. They were not used, and were evicted from the local cache; see [untrusted servers](cache.md#untrusted-servers).";
         CacheEntryUnsigned = "cache-entry-unsigned", Warning, "The server has records without a valid signature by `KILN_CACHE_SIGNING_KEY`; the message has the key of the first. They were not used; give every writer the same key, see [signing](cache.md#signing).";
+        RemoteExecution = "remote-execution", Warning, "The server of `--remote-execution` is unreachable, stalls, has no workers that can run this program, or returned an invalid result, and was disabled for the rest of this build; the assets were built locally. See [remote execution](remote-execution.md).";
+        RemoteExecutionAddress = "remote-execution-address", Error, "The URL of `--remote-execution` contains a secret, is not encrypted, or is malformed, or this program was built without the feature `reapi`. See [remote execution](remote-execution.md).";
         CacheServer = "cache-server", Warning, "The shared cache is unreachable, stalls, is full, returns mostly damaged objects or is slower than building, and was disabled for the rest of this build; the results were built locally.";
         CacheDamagedObject = "cache-damaged-object", Warning, "The shared cache returned objects whose content does not match their keys; the message has the first keys and the count. The results were built locally. A build with `KILN_CACHE_POLICY=write` replaces the objects.";
         CacheUploadTooLarge = "cache-upload-too-large", Warning, "The shared cache rejected uploads as too large; raise its limit (nginx: `client_max_body_size`), or set `KILN_CACHE_MAX_BLOB` below it.";
@@ -339,10 +342,10 @@ codes! {
         ManifestAmbiguousHash = "manifest-ambiguous-hash", Error, "Two manifest entries have the same hash; rename one of the sources and build again.";
         MeshWithoutMaterials = "mesh-without-materials", Error, "The mesh has materials, but no `.hmat` with its name exists; build again.";
         MeshMaterialCount = "mesh-material-count", Error, "The mesh and its `.hmat` differ in the number of materials; build again.";
-        MaterialWithoutManifest = "material-without-manifest", Error, "Materials reference textures by hash, but `assets.hman` does not exist; build again.";
+        MaterialWithoutManifest = "material-without-manifest", Warning, "A material references a texture by a hash that no texture of the directory has, and there is no `assets.hman` that lists it; build again or, for files that `assetc convert` wrote, convert the texture, too.";
         MaterialUnknownTexture = "material-unknown-texture", Error, "A texture of a material is not in the manifest; build again.";
         MaterialMissingTexture = "material-missing-texture", Error, "A texture of a material is in the manifest, but its file does not exist; build again.";
-        FontWithoutManifest = "font-without-manifest", Error, "A font references its atlas by hash, but `assets.hman` does not exist; build again.";
+        FontWithoutManifest = "font-without-manifest", Warning, "A font references its atlas by a hash that no texture of the directory has, and there is no `assets.hman` that lists it; build or convert the font again.";
         FontUnknownAtlas = "font-unknown-atlas", Error, "The atlas of a font is not in the manifest; build again.";
         FontMissingAtlas = "font-missing-atlas", Error, "The atlas of a font is in the manifest, but its file does not exist; build again.";
         FontAtlasSize = "font-atlas-size", Error, "The size of the atlas differs from the size in the font; build again.";
@@ -409,7 +412,7 @@ codes! {
         PakExclude = "pak-exclude", Warning, "`exclude` names a target that the animation does not have; check its spelling.";
         PakMesh = "pak-mesh", Error, "The triangles of a source cannot be processed with these settings; the message has the reason.";
         PakMaterials = "pak-materials", Warning, "A scene reference lists fewer materials than its mesh has material slots, and the other slots have the default material; list one for each slot.";
-        PakSwizzle = "pak-swizzle", Warning, "UASTC and BC7 normal maps store X and Y regardless of `swizzle`; remove it.";
+        PakSwizzle = "pak-swizzle", Warning, "Block-compressed normal maps store X and Y regardless of `swizzle`; remove it.";
         PakFormat = "pak-format", Error, "An asset exceeds the limits of the file format; the message has the field.";
         PakDamaged = "pak-damaged", Error, "A pak is damaged; bake it again, or copy it again.";
         PakSound = "pak-sound", Error, "The source of a `[sound]` is not a valid Ogg Vorbis, Ogg Opus, MP3, WAV or FLAC file; export it again.";

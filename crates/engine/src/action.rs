@@ -9,7 +9,7 @@ use crate::remote::Blob;
 use crate::shared_results::{SharedResult, SharedResults, WorkKey};
 use crate::sink::Sink;
 use crate::store::Store;
-use crate::{Diag, Hash, RelPath};
+use crate::{Diag, Hash, Limits, RelPath};
 use std::time::Instant;
 
 /// A unit of work: reads sources and returns artifacts. Runs with equal fingerprints and inputs return equal artifacts.
@@ -43,6 +43,15 @@ pub trait Action: Sync {
     /// If there is no result. The artifacts of an earlier run are kept.
     fn run(&self, cx: &mut ActionContext<'_>) -> Result<Vec<Artifact<Self::Metadata>>, Diag>;
 
+    /// Returns the request from which a worker of a [server](crate::remote::RemoteExecution) makes this action again; `None` if
+    /// the action runs on this machine only.
+    fn remote_request(&self, _: &Limits) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Reads the files that a run is going to read, as far as they are known without running: a cheap scan of references.
+    fn scan_inputs(&self, _: &mut Inputs<'_>) {}
+
     /// Validates a cache entry before it is used in place of a run. Anyone with write access to a shared cache can store any
     /// bytes under a key.
     ///
@@ -62,6 +71,8 @@ pub struct ActionContext<'a> {
     sink: &'a dyn Sink,
     shared: &'a SharedResults,
     cache: Option<&'a Store>,
+    /// True if artifacts are identified by the digest of their content, also without a cache.
+    needs_digests: bool,
     /// True if results are read from the cache; they are always written to it.
     uses_cached: bool,
     pub(crate) warnings: Vec<Diag>,
@@ -76,7 +87,22 @@ impl<'a> ActionContext<'a> {
         shared: &'a SharedResults,
         (cache, uses_cached): (Option<&'a Store>, bool),
     ) -> ActionContext<'a> {
-        ActionContext { source, inputs, sink, shared, cache, uses_cached, warnings: vec![], notes: vec![] }
+        ActionContext {
+            source,
+            inputs,
+            sink,
+            shared,
+            cache,
+            needs_digests: cache.is_some(),
+            uses_cached,
+            warnings: vec![],
+            notes: vec![],
+        }
+    }
+
+    /// Identifies artifacts by the digest of their content, because other artifacts of the run come from a server.
+    pub(crate) fn with_digests(self, needs_digests: bool) -> ActionContext<'a> {
+        ActionContext { needs_digests: self.needs_digests || needs_digests, ..self }
     }
 
     /// Returns the source file or directory of the action.
@@ -104,14 +130,11 @@ impl<'a> ActionContext<'a> {
         bytes: Vec<u8>,
         identity: Hash,
     ) -> Result<Artifact<M>, Diag> {
-        let blob = match self.cache {
-            Some(cache) => {
-                let blob = Blob::of(&bytes);
-                cache.put_blob(blob, &bytes);
-                blob
-            }
-            None => Blob { hash: identity, len: bytes.len() as u64 },
+        let blob = match self.needs_digests {
+            true => Blob::of(&bytes),
+            false => Blob { hash: identity, len: bytes.len() as u64 },
         };
+        self.cache.inspect(|cache| cache.put_blob(blob, &bytes));
         let staged = self.sink.stage_bytes(self.source, blob, bytes).map_err(|e| unwritable(name, &e))?;
         Ok(Artifact { name: name.clone(), metadata, content: Content { staged, blob, work: None } })
     }

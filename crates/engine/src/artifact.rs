@@ -49,6 +49,14 @@ pub struct Artifact<M> {
     pub(crate) content: Content,
 }
 
+impl<M> Artifact<M> {
+    /// Returns the content as its sink has staged it, for an artifact that is measured and not published.
+    #[must_use]
+    pub fn into_staged(self) -> Staged {
+        self.content.staged
+    }
+}
+
 /// Content that a sink has staged.
 pub(crate) struct Content {
     pub(crate) staged: Staged,

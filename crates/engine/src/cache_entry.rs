@@ -16,8 +16,15 @@ use std::io::{self, Read, Seek, SeekFrom};
 pub struct CacheEntry<'a, M> {
     pub(crate) artifacts: Vec<PlacedArtifact<M>>,
     pub(crate) inputs: &'a BTreeMap<RelPath, Seen>,
-    /// The content of each artifact.
-    pub(crate) files: &'a mut [File],
+    pub(crate) contents: Contents<'a>,
+}
+
+/// The content of each artifact.
+pub(crate) enum Contents<'a> {
+    /// In the local cache.
+    Files(&'a mut [File]),
+    /// Returned by a server that ran the action.
+    Bytes(&'a [Vec<u8>]),
 }
 
 /// The reason that a cache entry is rejected: a clause such as `it writes b.ktx2`.
@@ -58,7 +65,11 @@ impl<M> CacheEntry<'_, M> {
     /// # Errors
     /// If there is no such artifact, or it cannot be read.
     pub fn read(&mut self, index: usize) -> io::Result<Vec<u8>> {
-        let file = self.files.get_mut(index).ok_or(io::ErrorKind::NotFound)?;
+        let files = match &mut self.contents {
+            Contents::Files(files) => files,
+            Contents::Bytes(all) => return Ok(all.get(index).ok_or(io::ErrorKind::NotFound)?.clone()),
+        };
+        let file = files.get_mut(index).ok_or(io::ErrorKind::NotFound)?;
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(0))?;
         file.read_to_end(&mut bytes)?;

@@ -164,6 +164,28 @@ impl Staged {
 /// Writes the content of a staged file, in chunks, so that it need not fit into memory.
 pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>;
 
+/// A file that was read, and its stamps. If they differ, it was modified during the read.
+#[derive(Debug)]
+pub struct StampedRead {
+    /// The stamp before the read.
+    pub before: Stamp,
+    /// The content; empty if the file was too long to be read.
+    pub bytes: io::Result<Vec<u8>>,
+    /// The stamp after the read; `None` if the file was removed.
+    pub after: Option<Stamp>,
+}
+
+/// Reads a file between two lookups of its stamp.
+pub(crate) fn read_stamped<F: Fs + ?Sized>(
+    fs: &F,
+    path: &RelPath,
+    max_len: u64,
+) -> io::Result<Option<StampedRead>> {
+    let Some(before) = fs.stamp(path)? else { return Ok(None) };
+    let bytes = if before.len <= max_len { fs.read(path) } else { Ok(Vec::new()) };
+    Ok(Some(StampedRead { before, bytes, after: fs.stamp(path)? }))
+}
+
 /// A file system below a root directory.
 pub trait Fs: Sync {
     /// Takes a snapshot of the whole tree. A directory below the root that contains a file named `boundary` is the output of
@@ -178,6 +200,15 @@ pub trait Fs: Sync {
     /// # Errors
     /// If there is no such file, it is not a regular file, a symbolic link leads out of the root, or reading fails.
     fn read(&self, path: &RelPath) -> io::Result<Vec<u8>>;
+
+    /// Reads a regular file inside the root with its stamps before and after; `None` if it does not exist. A file of more
+    /// than `max_len` bytes is not read.
+    ///
+    /// # Errors
+    /// If the metadata cannot be read.
+    fn read_stamped(&self, path: &RelPath, max_len: u64) -> io::Result<Option<StampedRead>> {
+        read_stamped(self, path, max_len)
+    }
 
     /// Reads at most the first `len` bytes of a regular file.
     ///

@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::io::{self, Read};
 
 /// A SHA-256 digest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,6 +12,23 @@ impl Hash {
     /// Hashes a byte slice.
     pub fn of(bytes: &[u8]) -> Hash {
         Hash(Sha256::digest(bytes).into())
+    }
+
+    /// Hashes everything that a reader returns, in chunks; returns the number of bytes, too.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub fn of_reader(mut reader: impl Read) -> io::Result<(Hash, u64)> {
+        let (mut sha, mut len, mut chunk) = (Sha256::new(), 0, vec![0; 1 << 20]);
+        loop {
+            match reader.read(&mut chunk)? {
+                0 => return Ok((Hash(sha.finalize().into()), len)),
+                read => {
+                    sha.update(&chunk[..read]);
+                    len += read as u64;
+                }
+            }
+        }
     }
 
     /// Hashes a list of length-prefixed fields, so that bytes cannot move between adjacent fields.
@@ -64,6 +82,7 @@ mod tests {
         // FIPS 180-2, appendix B.1.
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(Hash::of(b"abc").to_string(), abc);
+        assert_eq!(Hash::of_reader(&b"abc"[..]).unwrap(), (Hash::of(b"abc"), 3));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The inputs of an action. Every file that it reads, every file that it looks for and does not find, and every directory
 //! that it lists is recorded as a dependency.
 
-use crate::fs::{Entry, Fs, Stamp, Tree};
+use crate::fs::{Entry, Fs, Stamp, StampedRead, Tree};
 use crate::hash::Hash;
 use crate::memory::Memory;
 pub use crate::memory::Reservation;
@@ -205,17 +205,15 @@ pub(crate) fn read_unmodified(
     limits: &Limits,
 ) -> Result<Option<(Vec<u8>, Seen)>, Diag> {
     for _ in 0..READ_ATTEMPTS {
-        let before = src.stamp(path).map_err(|e| unreadable(path, &e))?;
-        let Some(stamp) = before else { return Ok(None) };
-        limits.check_memory(stamp.len, "the bytes of the file").map_err(|diag| diag.path(path))?;
-        let read = src.read(path);
+        let read = src.read_stamped(path, limits.max_memory).map_err(|e| unreadable(path, &e))?;
+        let Some(StampedRead { before, bytes, after }) = read else { return Ok(None) };
+        limits.check_memory(before.len, "the bytes of the file").map_err(|diag| diag.path(path))?;
         let now_ns = src.now_ns();
-        let after = src.stamp(path).map_err(|e| unreadable(path, &e))?;
-        if after != before {
+        if after != Some(before) {
             continue;
         }
-        let bytes = read.map_err(|e| unreadable(path, &e))?;
-        let seen = seen_file(stamp, now_ns, Hash::of(&bytes));
+        let bytes = bytes.map_err(|e| unreadable(path, &e))?;
+        let seen = seen_file(before, now_ns, Hash::of(&bytes));
         return Ok(Some((bytes, seen)));
     }
     Err(modified_during_read(path))

@@ -313,6 +313,11 @@ impl Journal {
         self.remove_checkpoint()?;
         self.append_bytes(&bytes)?;
         self.changed = true;
+        // Not doubled: of a large journal, a run that changes little would double its memory.
+        let spare = self.records.bytes.capacity() - self.records.bytes.len();
+        if spare < bytes.len() {
+            self.records.bytes.reserve_exact(bytes.len().max(self.records.bytes.len() / 8));
+        }
         self.records.bytes.extend_from_slice(&bytes);
         for (name, record) in indexed {
             self.records.index_change(name.into(), record);

@@ -77,6 +77,7 @@ pub mod lock;
 mod log_file;
 pub mod mem;
 mod memory;
+mod open_root;
 pub mod ownership;
 pub mod publish;
 pub mod real;
@@ -105,7 +106,7 @@ pub use journal::{Journal, Records};
 pub use json::Json;
 pub use kiln_diagnostics::{
     BadPath, Code, Diag, Limits, LintLevel, LintPolicy, MemoryBudget, RelPath, Severity, SourceFiles,
-    WindowsNameFault, is_unprintable, is_windows_device, nearest, printable, windows_name_fault,
+    WindowsNameFault, counted, is_unprintable, is_windows_device, nearest, printable, windows_name_fault,
 };
 pub use real::Real;
 pub use run::{Event, Events, Outcome, Plan, State, cancelled, run};

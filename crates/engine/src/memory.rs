@@ -1,13 +1,13 @@
 //! Admission control by memory: actions start, and reserve more than their estimate, as far as the memory limit permits.
 
-use crate::shared_results::yield_or_park;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::shared_results::WakeSignal;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The memory that the actions of a run share, by estimate.
 pub(crate) struct Memory {
     limit: u64,
     state: Mutex<State>,
-    freed: Condvar,
+    freed: WakeSignal,
 }
 
 #[derive(Default)]
@@ -20,13 +20,15 @@ struct State {
 
 impl Memory {
     pub(crate) fn new(limit: u64) -> Memory {
-        Memory { limit, state: Mutex::default(), freed: Condvar::new() }
+        Memory { limit, state: Mutex::default(), freed: WakeSignal::default() }
     }
 
-    /// Admits an action if its estimate fits the limit. A single action is always admitted.
-    pub(crate) fn admit(&self, weight: u64) -> bool {
+    /// Admits an action if its estimate fits the limit beside the bytes that the sink holds in memory. A single action is
+    /// always admitted.
+    pub(crate) fn admit(&self, weight: u64, held: u64) -> bool {
         let mut state = self.lock();
-        let has_room = state.actions == 0 || state.used.saturating_add(weight) <= self.limit;
+        let used = state.used.saturating_add(held);
+        let has_room = state.actions == 0 || used.saturating_add(weight) <= self.limit;
         if has_room {
             state.used = state.used.saturating_add(weight);
             state.actions += 1;
@@ -45,7 +47,7 @@ impl Memory {
 
     /// Lets a pool thread execute other work, or parks it until memory may have been freed.
     pub(crate) fn wait(&self) {
-        yield_or_park(&self.freed, || self.lock());
+        self.freed.yield_or_park(|| self.lock());
     }
 
     /// Blocks until there is room for memory beyond the estimate of an action. One reservation is always granted, which rules
@@ -101,19 +103,26 @@ mod tests {
     #[test]
     fn admits_actions_that_fit_the_limit() {
         let memory = Memory::new(100);
-        assert!(memory.admit(500), "a single action is always admitted");
-        assert!(!memory.admit(1));
+        assert!(memory.admit(500, 0), "a single action is always admitted");
+        assert!(!memory.admit(1, 0));
         memory.release(500);
-        assert!(memory.admit(60) && memory.admit(40));
-        assert!(!memory.admit(1));
+        assert!(memory.admit(60, 0) && memory.admit(40, 0));
+        assert!(!memory.admit(1, 0));
         memory.release(40);
-        assert!(memory.admit(40));
+        assert!(memory.admit(40, 0));
+    }
+
+    #[test]
+    fn admission_counts_the_bytes_that_the_sink_holds() {
+        let memory = Memory::new(100);
+        assert!(memory.admit(10, 500), "a single action is always admitted");
+        assert!(!memory.admit(10, 81) && memory.admit(10, 80));
     }
 
     #[test]
     fn grants_large_reservations_one_at_a_time() {
         let memory = Memory::new(100);
-        assert!((0..4).all(|_| memory.admit(10)));
+        assert!((0..4).all(|_| memory.admit(10, 0)));
         let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..4 {
@@ -128,8 +137,8 @@ mod tests {
         });
         assert_eq!(most.into_inner(), 1);
         let both = (memory.reserve(30), memory.reserve(30));
-        assert!(!memory.admit(1));
+        assert!(!memory.admit(1, 0));
         drop(both);
-        assert!(memory.admit(1));
+        assert!(memory.admit(1, 0));
     }
 }

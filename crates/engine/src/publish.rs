@@ -11,10 +11,10 @@
 //! - **Directories** are not flushed. After a power failure a name may have its old content again, or none; the journal
 //!   then has another stamp than the file, or does not have the record either, and the next run builds it again.
 
+use crate::open_root::OpenRoot;
 use crate::{Code, Diag, RelPath};
 use std::fs::File;
 use std::io;
-use std::path::Path;
 
 /// The number of concurrent flushes. A flush waits for the disk, not for a core, and a disk completes many together in nearly
 /// the time of one: on a busy disk ten thousand small files took 60 s two at a time, and 30 s this way.
@@ -23,42 +23,6 @@ const FLUSHES: usize = 32;
 /// The number of files from which a batch is flushed by one `syncfs`. It also flushes the files of other processes, so it
 /// does not pay for a few.
 const SYNCFS_FILES: usize = 16;
-
-/// A directory whose file system can be flushed as a whole.
-#[derive(Debug)]
-pub(crate) struct FlushableRoot(#[cfg_attr(not(target_os = "linux"), allow(dead_code))] File);
-
-#[cfg(target_os = "linux")]
-impl FlushableRoot {
-    /// The file systems (`f_type` of `statfs`) whose `syncfs` waits for the disk as `fdatasync` does: ext2 to ext4, XFS,
-    /// Btrfs, F2FS, bcachefs, overlayfs and tmpfs. Those in user space and on networks need not.
-    const FILE_SYSTEMS: [u32; 7] =
-        [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0xca45_1a4e, 0x794c_7630, 0x0102_1994];
-
-    /// Opens a directory before files are written there: [`flush`](Self::flush) reports the failed writes since then.
-    /// Returns `None` if its file system has to be flushed file by file.
-    pub(crate) fn open(root: &Path) -> Option<FlushableRoot> {
-        let dir = File::open(root).ok()?;
-        let file_system = rustix::fs::fstatfs(&dir).ok()?.f_type as u32;
-        Self::FILE_SYSTEMS.contains(&file_system).then_some(FlushableRoot(dir))
-    }
-
-    /// Flushes all files of the file system. Linux reports failed writes since version 5.8.
-    fn flush(&self) -> io::Result<()> {
-        Ok(rustix::fs::syncfs(&self.0)?)
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-impl FlushableRoot {
-    pub(crate) fn open(_root: &Path) -> Option<FlushableRoot> {
-        None
-    }
-
-    fn flush(&self) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-}
 
 /// The durability of a published file after a power failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +59,7 @@ pub fn publish<T>(
 /// its own result. A large batch is flushed by one `syncfs` where there is one, a small one concurrently, which takes about
 /// as long as one flush.
 pub(crate) fn publish_batch<F: Sync, T>(
-    root: Option<&FlushableRoot>,
+    root: Option<&OpenRoot>,
     batch: Vec<F>,
     file: impl Fn(&F) -> &File + Sync,
     mut rename: impl FnMut(F) -> io::Result<T>,
@@ -131,6 +95,7 @@ pub(crate) fn unwritable(path: &RelPath, error: &io::Error) -> Diag {
         NotADirectory | IsADirectory => {
             diag.hint("move the file or directory that is in the way, or choose another output")
         }
+        InvalidFilename => diag.hint("shorten the name of the source"),
         _ => diag,
     }
 }

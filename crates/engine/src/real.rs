@@ -5,11 +5,13 @@
 //! one. The next owner of the lock removes the temporary files that a killed run left behind.
 
 use crate::file_in_use::retry_while_in_use;
-use crate::fs::{Fill, Fs, Log, LogGuard, Occupant, Staged, Stamp, Tree};
+use crate::fs::{Fill, Fs, Log, LogGuard, Occupant, Staged, Stamp, StampedRead, Tree, read_stamped};
 use crate::log_file::{self, LockPlacement, LogFile};
-use crate::publish::{FlushableRoot, publish_batch};
+use crate::open_root::OpenRoot;
+use crate::publish::publish_batch;
 use crate::temporary::TemporaryFile;
 use crate::{Hash, RelPath, regular_file, walk};
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -25,8 +27,8 @@ const MAX_FILE_LEN: u64 = 4 << 30;
 /// A directory on disk.
 pub struct Real {
     root: PathBuf,
-    /// The open directory, through which its file system is flushed, if possible.
-    flushable: Option<FlushableRoot>,
+    /// The open directory, if system calls relative to it are possible.
+    open_root: Option<OpenRoot>,
     prefix: String,
 }
 
@@ -51,11 +53,7 @@ impl Real {
         }
         // A digest has a fixed length, so no prefix is the start of another, and all are short.
         let digest = Hash::of(name.as_bytes()).to_string();
-        Ok(Real {
-            flushable: FlushableRoot::open(&root),
-            root,
-            prefix: format!("{TEMPORARY}{}-", &digest[..12]),
-        })
+        Ok(Real { open_root: OpenRoot::open(&root), root, prefix: format!("{TEMPORARY}{}-", &digest[..12]) })
     }
 
     /// Returns the canonical path of the directory.
@@ -94,8 +92,11 @@ impl Real {
         TemporaryFile::create(self.temporary())
     }
 
-    /// Opens a regular file whose canonical path is inside the root.
-    fn open_inside(&self, path: &RelPath) -> io::Result<File> {
+    /// Opens a regular file whose canonical path is inside the root; returns it with its length.
+    fn open_inside(&self, path: &RelPath) -> io::Result<(File, u64)> {
+        if let Some((file, stamp)) = self.open_root.as_ref().and_then(|root| root.open_regular(path)) {
+            return Ok((file, stamp.len));
+        }
         let full = fs::canonicalize(path.below(&self.root))?;
         if !full.starts_with(&self.root) {
             return Err(io::Error::new(
@@ -103,7 +104,9 @@ impl Real {
                 "the symbolic link leads outside the tree",
             ));
         }
-        regular_file::open(&full)
+        let file = regular_file::open(&full)?;
+        let len = file.metadata()?.len();
+        Ok((file, len))
     }
 
     /// Returns the topmost parent of a path that exists and is not a directory. A symbolic link to a directory counts as one:
@@ -114,14 +117,33 @@ impl Real {
         std::iter::successors(path.parent(), RelPath::parent).filter(blocks).last()
     }
 
-    fn place(&self, pending: &TemporaryFile, path: &RelPath) -> io::Result<Stamp> {
+    /// Renames a file of a batch into place. `prepared` has the parents that earlier files of the batch were placed in.
+    fn place(
+        &self,
+        pending: &TemporaryFile,
+        path: &RelPath,
+        prepared: &mut HashSet<RelPath>,
+    ) -> io::Result<Stamp> {
+        let parent = path.parent();
+        let is_prepared = parent.as_ref().is_none_or(|parent| prepared.contains(parent));
+        // The open file is the one at the path, and needs no lookup.
+        let stamp = || Ok(walk::stamp(&pending.file.metadata()?));
+        let rename = |root: &OpenRoot, from: &Path| {
+            from.file_name().is_some_and(|name| root.rename_to_vacant(name, path))
+        };
+        let is_placed = |root: &OpenRoot| pending.rename_by(|from| rename(root, from));
+        if is_prepared && self.open_root.as_ref().is_some_and(is_placed) {
+            return stamp();
+        }
         let target = path.below(&self.root);
-        if matches!(self.occupant(path)?, Occupant::Link | Occupant::Special) {
+        let occupant = if is_prepared { self.occupant_of_leaf(path) } else { self.occupant(path) };
+        if matches!(occupant?, Occupant::Link | Occupant::Special) {
             let why = "a symbolic link or a special file is at its path and is not replaced";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
         }
-        if let Some(parent) = target.parent() {
-            fs::create_dir_all(parent)?;
+        if let Some(parent) = parent.filter(|_| !is_prepared) {
+            fs::create_dir_all(parent.below(&self.root))?;
+            prepared.insert(parent);
         }
         if let Err(error) = pending.rename(&target) {
             if !fs::symlink_metadata(&target).is_ok_and(|meta| meta.is_dir()) {
@@ -135,7 +157,19 @@ impl Real {
             remove_empty_dirs(&target)?;
             pending.rename(&target)?;
         }
-        Ok(walk::stamp(&fs::symlink_metadata(&target)?))
+        stamp()
+    }
+
+    /// Returns what is at a path whose parents are directories or do not exist.
+    fn occupant_of_leaf(&self, path: &RelPath) -> io::Result<Occupant> {
+        match fs::symlink_metadata(path.below(&self.root)) {
+            Ok(meta) if meta.is_symlink() => Ok(Occupant::Link),
+            Ok(meta) if meta.is_file() => Ok(Occupant::File),
+            Ok(meta) if meta.is_dir() => Ok(Occupant::Directory),
+            Ok(_) => Ok(Occupant::Special),
+            Err(e) if is_not_found(&e) => Ok(Occupant::Nothing),
+            Err(e) => Err(e),
+        }
     }
 }
 
@@ -162,24 +196,26 @@ impl Fs for Real {
     fn walk(&self, boundary: Option<&str>) -> io::Result<Tree> {
         let tree = walk::walk(&self.root, TEMPORARY, boundary)?;
         // Some file systems, such as FAT and those on networks, do not stamp a directory when an entry changes.
-        Ok(if self.flushable.is_some() { tree } else { tree.with_directories(Vec::new()) })
+        Ok(if self.open_root.is_some() { tree } else { tree.with_directories(Vec::new()) })
     }
 
     fn read(&self, path: &RelPath) -> io::Result<Vec<u8>> {
-        let file = self.open_inside(path)?;
-        let len = file.metadata()?.len();
-        if len > MAX_FILE_LEN {
-            return Err(io::Error::new(
-                io::ErrorKind::FileTooLarge,
-                format!("the file has {len} bytes; the limit is {MAX_FILE_LEN}"),
-            ));
+        let (file, len) = self.open_inside(path)?;
+        read_file(file, len)
+    }
+
+    fn read_stamped(&self, path: &RelPath, max_len: u64) -> io::Result<Option<StampedRead>> {
+        match self.open_root.as_ref().and_then(|root| root.read_stamped(path, max_len)) {
+            Some(read) => Ok(Some(read)),
+            None => read_stamped(self, path, max_len),
         }
-        read_to_len(file.take(MAX_FILE_LEN), len)
     }
 
     fn peek(&self, path: &RelPath, len: usize) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.open_inside(path)?.take(len as u64).read_to_end(&mut bytes)?;
+        let (file, file_len) = self.open_inside(path)?;
+        let len = file_len.min(len as u64);
+        let mut bytes = Vec::with_capacity(len as usize);
+        file.take(len).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
@@ -199,18 +235,14 @@ impl Fs for Real {
     }
 
     fn occupant(&self, path: &RelPath) -> io::Result<Occupant> {
+        if self.open_root.as_ref().is_some_and(|root| root.is_vacant(path)) {
+            return Ok(Occupant::Nothing);
+        }
         if let Some(parent) = self.blocked_by(path) {
             let why = format!("the parent {parent} is a symbolic link or a file, not a directory");
             return Err(io::Error::new(io::ErrorKind::NotADirectory, why));
         }
-        match fs::symlink_metadata(path.below(&self.root)) {
-            Ok(meta) if meta.is_symlink() => Ok(Occupant::Link),
-            Ok(meta) if meta.is_file() => Ok(Occupant::File),
-            Ok(meta) if meta.is_dir() => Ok(Occupant::Directory),
-            Ok(_) => Ok(Occupant::Special),
-            Err(e) if is_not_found(&e) => Ok(Occupant::Nothing),
-            Err(e) => Err(e),
-        }
+        self.occupant_of_leaf(path)
     }
 
     fn now_ns(&self) -> i64 {
@@ -235,11 +267,12 @@ impl Fs for Real {
         let pending = |(staged, path): (Staged, RelPath)| Some((staged.into_inner::<TemporaryFile>()?, path));
         let (count, batch) = (batch.len(), batch.into_iter().filter_map(pending).collect::<Vec<_>>());
         debug_assert_eq!(batch.len(), count, "staged by another file system");
+        let mut prepared = HashSet::new();
         publish_batch(
-            self.flushable.as_ref(),
+            self.open_root.as_ref(),
             batch,
             |(pending, _)| &pending.file,
-            |(pending, path)| self.place(&pending, &path),
+            |(pending, path)| self.place(&pending, &path, &mut prepared),
         )
     }
 
@@ -279,6 +312,18 @@ impl Fs for Real {
     fn remove_lock(&self, name: &RelPath) {
         log_file::remove_lock(&name.below(&self.root), LockPlacement::NATIVE);
     }
+}
+
+/// Reads a regular file of `len` bytes whole, or what it has grown to since.
+///
+/// # Errors
+/// If the file has more than [`MAX_FILE_LEN`] bytes, or reading fails.
+pub(crate) fn read_file(file: impl Read, len: u64) -> io::Result<Vec<u8>> {
+    if len > MAX_FILE_LEN {
+        let why = format!("the file has {len} bytes; the limit is {MAX_FILE_LEN}");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    read_to_len(file.take(MAX_FILE_LEN), len)
 }
 
 /// Reads a stream to its end and checks that it has at least `len` bytes. A short read is an error of the disk or the

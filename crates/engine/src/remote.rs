@@ -1,4 +1,5 @@
-//! The shared cache: a server that stores cache entries for many machines.
+//! The shared cache: a server that stores cache entries for many machines. And [remote execution](RemoteExecution): a server
+//! that runs actions.
 //!
 //! [`Remote`] is the interface of a server; the crate `kiln-remote-cache` implements it. `tier.rs` adds the state of one run:
 //! circuit breakers, damaged objects and the time spent on lookups. Everything that comes from a server is verified before
@@ -6,16 +7,23 @@
 
 mod address;
 mod breaker;
+mod execution;
 mod limits;
 mod rejected;
 mod tier;
 mod upload;
+mod worker;
 
 pub use address::{Address, BadAddress, Scheme};
+pub use execution::{
+    Command, CommandFile, ExecutionFigures, ExecutionLimits, ExecutionServer, FileContent, Program, REQUEST,
+    RESULT, RemoteExecution, SOURCES,
+};
 pub use limits::{RemoteLimits, STALL_DEADLINE};
 pub(crate) use rejected::RejectedObjects;
 pub(crate) use tier::{Lane, Tier};
 pub(crate) use upload::{Job, Source, Uploads};
+pub use worker::{bad_request, run_request};
 
 use crate::Hash;
 use std::fmt;
@@ -105,6 +113,8 @@ pub enum Fault {
     TooLarge,
     /// An error of the local disk.
     Disk(String),
+    /// The server could not run a command.
+    Failed(String),
 }
 
 impl Fault {
@@ -114,7 +124,12 @@ impl Fault {
             Fault::Unreachable(_) | Fault::Refused(_) | Fault::Garbled(_) | Fault::SlowerThanBuilding => true,
             Fault::Status(429) => false,
             Fault::Status(status) => !(500..600).contains(status) || *status == 507,
-            Fault::Slow | Fault::Broken(_) | Fault::Damaged(_) | Fault::TooLarge | Fault::Disk(_) => false,
+            Fault::Slow
+            | Fault::Broken(_)
+            | Fault::Damaged(_)
+            | Fault::TooLarge
+            | Fault::Disk(_)
+            | Fault::Failed(_) => false,
         }
     }
 }
@@ -132,6 +147,7 @@ impl fmt::Display for Fault {
             Fault::Garbled(what) | Fault::Damaged(what) => f.write_str(what),
             Fault::TooLarge => f.write_str("the server does not accept objects of this size"),
             Fault::Disk(why) => write!(f, "the local cache failed: {why}"),
+            Fault::Failed(why) => write!(f, "a worker of the server failed: {why}"),
         }
     }
 }

@@ -7,18 +7,21 @@
 
 mod prefetch;
 mod publisher;
+mod queue;
+mod remote;
 mod scheduler;
 
 use crate::action::Action;
-use crate::artifact::PlacedArtifact;
+use crate::artifact::{Metadata, PlacedArtifact};
 use crate::inputs::SourceTree;
 use crate::journal::{Journal, Records};
 use crate::record::{Output, Record};
+use crate::remote::RemoteExecution;
 use crate::shared_results::{Placed, SharedResults};
 use crate::sink::Sink;
 use crate::stale::{RebuildReason, Verdict, judge};
 use crate::store::Store;
-use crate::{Code, Diag, Limits, RelPath};
+use crate::{Code, Diag, Limits, RelPath, counted};
 use rayon::prelude::*;
 use scheduler::Scheduler;
 use std::collections::HashSet;
@@ -119,6 +122,8 @@ pub struct Plan<'a> {
     pub prune: bool,
     /// The cache: looked up before an action runs (unless `force` is set), and filled afterwards.
     pub store: Option<&'a Store>,
+    /// The server that runs actions, besides the pool.
+    pub remote: Option<&'a RemoteExecution>,
     /// True if actions start in the order of the list, for a sink that writes artifacts in that order. Otherwise those that
     /// need the most memory start first.
     pub in_order: bool,
@@ -139,6 +144,7 @@ impl<'a> Plan<'a> {
             verify: false,
             prune: true,
             store: None,
+            remote: None,
             in_order: false,
             limits,
             events: &(),
@@ -201,7 +207,7 @@ pub fn run<A: Action>(
         false => earlier_results(journal.records()),
     };
     let scheduler = Scheduler::new(sources, sink, journal, actions, shared, plan);
-    scheduler.run_all(stale);
+    scheduler.run_all(stale, &outcomes);
     for (index, outcome) in scheduler.into_outcomes() {
         outcomes[index] = outcome;
     }
@@ -222,8 +228,8 @@ pub fn cancelled<M>(outcomes: &[Outcome<M>]) -> Option<Diag> {
     let is_left = |o: &&Outcome<M>| matches!(&o.state, State::Failed(error) if error.code == Code::Cancelled);
     let is_done = |o: &&Outcome<M>| matches!(o.state, State::Built(_) | State::Fetched(_));
     let (done, left) = (outcomes.iter().filter(is_done).count(), outcomes.iter().filter(is_left).count());
-    let assets = |n: usize| format!("{n} {}", if n == 1 { "asset" } else { "assets" });
-    let message = format!("interrupted: {} built and kept, {left} left", assets(done));
+    let done = counted(done, "asset", "assets");
+    let message = format!("interrupted: {done} built and kept, {left} left");
     (left > 0).then(|| Diag::new(Code::Cancelled, message).hint("run the command again to build the others"))
 }
 
@@ -296,7 +302,7 @@ fn judge_one<A: Action>(
         return stale(RebuildReason::Forced);
     }
     // Only another version of the tool writes metadata that cannot be read, and it has another fingerprint.
-    let artifacts = record.outputs.iter().map(PlacedArtifact::of).collect::<Option<Vec<_>>>();
+    let artifacts = placed(&record.outputs);
     let warnings = record.warnings.clone();
     let find = |output: &Output<'_>| sink.find(output, plan.verify, &mut hints.output);
     match judge(sources, action.fingerprint(), record, &mut hints.input, find) {
@@ -309,6 +315,16 @@ fn judge_one<A: Action>(
         },
         Verdict::Stale(why) => stale(why),
     }
+}
+
+/// Returns the artifacts of recorded outputs, in a list without spare memory: there is one for each source; `None` if the
+/// metadata of one cannot be read.
+fn placed<M: Metadata>(outputs: &[Output<'_>]) -> Option<Vec<PlacedArtifact<M>>> {
+    let mut placed = Vec::with_capacity(outputs.len());
+    for output in outputs {
+        placed.push(PlacedArtifact::of(output)?);
+    }
+    Some(placed)
 }
 
 /// Returns whether [`run`] would run an action.

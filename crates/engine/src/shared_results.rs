@@ -8,6 +8,7 @@ use crate::remote::Blob;
 use crate::{Diag, Hash, RelPath};
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -56,16 +57,29 @@ enum Work {
 #[derive(Default)]
 struct State {
     results: HashMap<WorkKey, Work>,
+    /// The results of earlier runs that no action has asked for yet, sorted by key: a compact list, because there may be one
+    /// for each source.
+    earlier: Vec<(WorkKey, Option<Placed>)>,
     /// The results in memory, oldest first.
     held: VecDeque<(WorkKey, usize)>,
     total: usize,
+}
+
+impl State {
+    /// Moves the result of an earlier run to the results, if there is one and nothing asked for it before.
+    fn take_earlier(&mut self, key: WorkKey) {
+        let Ok(at) = self.earlier.binary_search_by_key(&key, |(key, _)| *key) else { return };
+        if let Some(placed) = self.earlier[at].1.take() {
+            self.results.entry(key).or_insert(Work::Done { placed, bytes: None, warnings: vec![] });
+        }
+    }
 }
 
 /// The shared results of a run and of earlier runs.
 #[derive(Default)]
 pub(crate) struct SharedResults {
     state: Mutex<State>,
-    ended: Condvar,
+    ended: WakeSignal,
 }
 
 thread_local! {
@@ -76,9 +90,12 @@ thread_local! {
 impl SharedResults {
     /// Starts with the results of earlier runs. Outputs with equal keys are interchangeable.
     pub(crate) fn new(earlier: impl Iterator<Item = (WorkKey, Placed)>) -> SharedResults {
-        let done = |(key, placed)| (key, Work::Done { placed, bytes: None, warnings: vec![] });
-        let state = State { results: earlier.map(done).collect(), ..State::default() };
-        SharedResults { state: Mutex::new(state), ended: Condvar::new() }
+        let mut earlier: Vec<_> = earlier.map(|(key, placed)| (key, Some(placed))).collect();
+        earlier.shrink_to_fit();
+        earlier.sort_unstable_by_key(|(key, _)| *key);
+        earlier.dedup_by_key(|(key, _)| *key);
+        let state = State { earlier, ..State::default() };
+        SharedResults { state: Mutex::new(state), ended: WakeSignal::default() }
     }
 
     /// Returns the result of a key: a known one, or that of `make`, which is going to be published at `path`.
@@ -94,13 +111,14 @@ impl SharedResults {
     ) -> Result<Arc<SharedResult>, Diag> {
         loop {
             let mut state = self.lock();
+            state.take_earlier(key);
             match state.results.get(&key) {
                 // A thread with a computation in progress must not wait: the other computation could be on its own
                 // stack, or wait for this one. It repeats the work, which is rare.
                 Some(Work::Running) if DEPTH.get() > 0 => break,
                 Some(Work::Running) => {
                     drop(state);
-                    yield_or_park(&self.ended, || self.lock());
+                    self.ended.yield_or_park(|| self.lock());
                 }
                 Some(Work::Done { bytes: Some(made), .. }) => return Ok(made.clone()),
                 Some(Work::Done { placed, warnings, .. }) => {
@@ -141,11 +159,31 @@ impl SharedResults {
     }
 }
 
-/// Lets a waiting pool thread execute other work of the pool; if there is none, parks it for 2 ms or until `signal`.
-pub(crate) fn yield_or_park<'a, T: 'a>(signal: &Condvar, lock: impl FnOnce() -> MutexGuard<'a, T>) {
-    const PARK_TIME: Duration = Duration::from_millis(2);
-    if rayon::yield_now() != Some(rayon::Yield::Executed) {
-        drop(signal.wait_timeout(lock(), PARK_TIME).unwrap_or_else(PoisonError::into_inner));
+/// A condition variable that wakes nobody at no cost: notifying a [`Condvar`] is a system call even if no thread waits.
+#[derive(Default)]
+pub(crate) struct WakeSignal {
+    condvar: Condvar,
+    parked: AtomicUsize,
+}
+
+impl WakeSignal {
+    /// Wakes all parked threads. The caller has released the lock under which they park.
+    pub(crate) fn notify_all(&self) {
+        if self.parked.load(Relaxed) > 0 {
+            self.condvar.notify_all();
+        }
+    }
+
+    /// Lets a waiting pool thread execute other work of the pool; if there is none, parks it for 2 ms or until a
+    /// notification.
+    pub(crate) fn yield_or_park<'a, T: 'a>(&self, lock: impl FnOnce() -> MutexGuard<'a, T>) {
+        const PARK_TIME: Duration = Duration::from_millis(2);
+        if rayon::yield_now() != Some(rayon::Yield::Executed) {
+            let guard = lock();
+            self.parked.fetch_add(1, Relaxed);
+            drop(self.condvar.wait_timeout(guard, PARK_TIME).unwrap_or_else(PoisonError::into_inner));
+            self.parked.fetch_sub(1, Relaxed);
+        }
     }
 }
 
@@ -189,7 +227,7 @@ impl Drop for Running<'_> {
 mod tests {
     use super::*;
     use crate::Code;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::Ordering;
 
     fn key(text: &str) -> WorkKey {
         WorkKey::of([text.as_bytes()])

@@ -45,6 +45,12 @@ pub trait Sink: Sync {
         self.stage(blob, &mut |to| to.write_all(&bytes))
     }
 
+    /// Returns the size of the staged content that the sink holds in memory. Actions start only as far as it fits the memory
+    /// limit together with them.
+    fn held_bytes(&self) -> u64 {
+        0
+    }
+
     /// Stages a copy of the rest of an open file, which has this content.
     ///
     /// # Errors

@@ -10,25 +10,29 @@ mod dir;
 mod fetch;
 mod input_hashes;
 mod local;
+mod remote_result;
 mod seal;
 pub mod settings;
 mod signing;
 mod sweep;
 mod upload_source;
 
+pub(crate) use action::{Access, PathSet};
 pub(crate) use input_hashes::InputHashes;
+pub use remote_result::run_action;
+pub(crate) use remote_result::{RemoteAnswer, RemoteResult};
 pub use seal::seal_record;
 pub use signing::SigningKey;
 pub use sweep::{Stats, Swept};
 
-use crate::artifact::{Artifact, Content, Metadata, PlacedArtifact};
-use crate::cache_entry::{CacheEntry, Rejected};
+use crate::artifact::{Artifact, Content, Metadata};
+use crate::cache_entry::{CacheEntry, Contents, Rejected};
 use crate::record::Seen;
 use crate::remote::{Blob, Job, Lane, Policy, RejectedObjects, Remote, RemoteLimits, Tier, Uploads};
 use crate::shared_results::{SharedResult, WorkKey};
 use crate::sink::Sink;
 use crate::{Code, Diag, Hash, RelPath};
-use action::{CachedResult, MAX_PATH_SETS, PathSet, StoredOutput};
+use action::{CachedResult, MAX_PATH_SETS, StoredOutput};
 use action::{read_path_sets, strong_key, weak_key, work_key, write_path_sets};
 use fetch::{Lookup, Origin, Prefetched};
 use local::{Kind, Local};
@@ -124,13 +128,8 @@ impl Found {
     /// # Errors
     /// If the metadata of an artifact is damaged.
     pub(crate) fn entry<M: Metadata>(&mut self) -> Result<CacheEntry<'_, M>, Rejected> {
-        let artifact = |output: &StoredOutput| {
-            let metadata = M::decode(&output.metadata)
-                .ok_or_else(|| Rejected(format!("the metadata of {} is damaged", output.path)))?;
-            Ok(PlacedArtifact { name: output.path.clone(), hash: output.blob.hash, metadata })
-        };
-        let artifacts = self.result.outputs.iter().map(artifact).collect::<Result<_, Rejected>>()?;
-        Ok(CacheEntry { artifacts, inputs: &self.seen, files: &mut self.files })
+        let artifacts = self.result.artifacts()?;
+        Ok(CacheEntry { artifacts, inputs: &self.seen, contents: Contents::Files(&mut self.files) })
     }
 
     /// Copies the artifacts to a sink; all or none.
@@ -379,6 +378,22 @@ impl Store {
         if !self.local.has(blob) {
             self.put(Kind::Blob, blob.hash, bytes);
         }
+    }
+
+    /// Returns the paths that earlier runs of an action accessed, by its fingerprint and source.
+    pub(crate) fn known_accesses(
+        &self,
+        hashes: &InputHashes<'_>,
+        fingerprint: &str,
+        source: &RelPath,
+    ) -> Vec<PathSet> {
+        let Ok(seen) = hashes.source(source) else { return vec![] };
+        self.local_path_sets(weak_key(&self.build, fingerprint, source, seen))
+    }
+
+    /// Returns whether records are signed.
+    pub(crate) fn is_signed(&self) -> bool {
+        self.seal.0.is_some()
     }
 
     fn local_path_sets(&self, weak_key: Hash) -> Vec<PathSet> {

@@ -15,7 +15,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 struct Registry {
     /// True after [`remove_all`]: no path can be created any more.
     is_closed: bool,
-    paths: BTreeMap<PathBuf, Kind>,
+    /// The number of the next path.
+    next: u64,
+    paths: BTreeMap<u64, (PathBuf, Kind)>,
 }
 
 #[derive(Clone, Copy)]
@@ -24,7 +26,7 @@ enum Kind {
     Directory,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { is_closed: false, paths: BTreeMap::new() });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { is_closed: false, next: 0, paths: BTreeMap::new() });
 
 fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
@@ -36,7 +38,7 @@ fn registry() -> MutexGuard<'static, Registry> {
 pub fn remove_all() {
     let mut registry = registry();
     registry.is_closed = true;
-    std::mem::take(&mut registry.paths).iter().for_each(|(path, kind)| remove(path, *kind));
+    std::mem::take(&mut registry.paths).values().for_each(|(path, kind)| remove(path, *kind));
 }
 
 /// Blocks after [`remove_all`]: the process is about to exit.
@@ -59,6 +61,8 @@ fn remove(path: &Path, kind: Kind) {
 #[derive(Debug)]
 pub struct TemporaryPath {
     path: PathBuf,
+    /// The number of the path in the registry.
+    number: u64,
 }
 
 impl TemporaryPath {
@@ -73,8 +77,10 @@ impl TemporaryPath {
             wait_for_exit(registry);
         }
         let created = create(&path)?;
-        registry.paths.insert(path.clone(), kind);
-        Ok((TemporaryPath { path }, created))
+        let number = registry.next;
+        registry.next += 1;
+        registry.paths.insert(number, (path.clone(), kind));
+        Ok((TemporaryPath { path, number }, created))
     }
 
     /// Creates a directory.
@@ -98,7 +104,7 @@ impl TemporaryPath {
             wait_for_exit(registry);
         }
         renamed?;
-        registry.paths.remove(&self.path);
+        registry.paths.remove(&self.number);
         Ok(())
     }
 }
@@ -106,9 +112,9 @@ impl TemporaryPath {
 impl Drop for TemporaryPath {
     fn drop(&mut self) {
         // The guard must not be held while a large directory is removed.
-        let kind = registry().paths.remove(&self.path);
-        if let Some(kind) = kind {
-            remove(&self.path, kind);
+        let left = registry().paths.remove(&self.number);
+        if let Some((path, kind)) = left {
+            remove(&path, kind);
         }
     }
 }
@@ -146,6 +152,15 @@ impl TemporaryFile {
     /// Renames the file, which is not flushed.
     pub(crate) fn rename(&self, target: &Path) -> io::Result<()> {
         self.path.rename(target)
+    }
+
+    /// Renames the file by a function that returns whether it did.
+    pub(crate) fn rename_by(&self, rename: impl FnOnce(&Path) -> bool) -> bool {
+        let is_renamed = rename(&self.path.path);
+        if is_renamed {
+            registry().paths.remove(&self.path.number);
+        }
+        is_renamed
     }
 
     /// Publishes the file like [`publish`](Self::publish), and returns it open.

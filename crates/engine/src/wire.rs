@@ -1,7 +1,8 @@
 //! Serialization of journal and cache records: little-endian integers and length-prefixed bytes. Lengths are checked against
 //! the remaining bytes; reading never panics and returns `None` for invalid bytes.
 
-use crate::Diag;
+use crate::{Diag, Limits};
+use std::time::Duration;
 
 /// Serializes values into a buffer.
 #[derive(Default)]
@@ -66,6 +67,13 @@ impl Writer {
         }
     }
 
+    /// Writes limits.
+    pub fn limits(&mut self, limits: &Limits) {
+        self.u64(limits.max_pixels);
+        self.u64(limits.max_memory);
+        self.u64(limits.max_time.map_or(0, |time| (time.as_millis() as u64).max(1)));
+    }
+
     /// Returns the serialized bytes.
     pub fn finish(self) -> Vec<u8> {
         self.0
@@ -111,6 +119,11 @@ impl<'a> Reader<'a> {
     /// Reads bytes with a `u32` length prefix.
     pub fn bytes(&mut self) -> Option<&'a [u8]> {
         let len = self.u32()? as usize;
+        self.take(len)
+    }
+
+    /// Reads `len` bytes.
+    pub fn take(&mut self, len: usize) -> Option<&'a [u8]> {
         let (head, tail) = self.0.split_at_checked(len)?;
         self.0 = tail;
         Some(head)
@@ -137,6 +150,13 @@ impl<'a> Reader<'a> {
         let mut diag = Diag::new(code, message);
         (diag.path, diag.at, diag.hint) = (path, at, optional()?);
         Some(diag)
+    }
+
+    /// Reads limits.
+    pub fn limits(&mut self) -> Option<Limits> {
+        let (max_pixels, max_memory, milliseconds) = (self.u64()?, self.u64()?, self.u64()?);
+        let max_time = (milliseconds > 0).then(|| Duration::from_millis(milliseconds));
+        Some(Limits { max_pixels, max_memory, max_time })
     }
 
     /// Returns whether all bytes were read.

@@ -3,7 +3,8 @@
 //! - [`Http`]: the HTTP cache protocol of Bazel (nginx, bazel-remote, BuildBuddy and others).
 //! - [`Redis`]: Redis and servers with its protocol.
 //! - `Bucket` (feature `object-store`): S3, Google Cloud Storage and Azure Blob Storage.
-//! - `Reapi` (feature `reapi`): the Remote Execution API over gRPC.
+//! - `Reapi` (feature `reapi`): the Remote Execution API over gRPC. `ReapiExecution` runs commands on such a server, behind the
+//!   trait [`kiln_engine::remote::ExecutionServer`].
 //!
 //! Every request has a [`DeadlineBudget`]: a transfer that keeps its rate may take its time, one that stalls ends after the
 //! stall deadline (one second unless configured). So an unresponsive server costs a build about three seconds at most.
@@ -46,4 +47,4 @@ pub use redis::Redis;
 #[cfg(feature = "object-store")]
 pub use bucket::Bucket;
 #[cfg(feature = "reapi")]
-pub use reapi::Reapi;
+pub use reapi::{Reapi, ReapiExecution};

@@ -4,8 +4,11 @@
 //! A record is an `ActionResult`. Its body is the standard output, which clients upload as a blob; a server may return it
 //! inline.
 
+mod execution;
 mod grpc;
 mod message;
+
+pub use execution::ReapiExecution;
 
 use crate::{ClientOptions, Credentials, DeadlineBudget};
 use grpc::{Server, messages};
@@ -378,7 +381,7 @@ mod tests {
         let digest = Digest { hash: "ab".to_owned(), size_bytes: 300 };
         let file = OutputFile { path: "o".to_owned(), digest: Some(digest) };
         let result =
-            ActionResult { output_files: vec![file], stdout_raw: b"xyz".to_vec(), stdout_digest: None };
+            ActionResult { output_files: vec![file], stdout_raw: b"xyz".to_vec(), ..ActionResult::default() };
         let expected = [
             0x12, 12, 0x0a, 1, b'o', 0x12, 7, 0x0a, 2, b'a', b'b', 0x10, 0xac, 0x02, 0x2a, 3, b'x', b'y',
             b'z',

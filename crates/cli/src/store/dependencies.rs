@@ -67,6 +67,7 @@ mod tests {
                 "http-body",
                 "http-body-util",
                 "memmap2",
+                "memory-stats",
                 "notify",
                 "object_store",
                 "prost",

@@ -147,7 +147,7 @@ fn policy(
 }
 
 /// Reads the credentials from the environment.
-fn credentials(var: Var<'_>) -> Result<Option<Credentials>, Diag> {
+pub(crate) fn credentials(var: Var<'_>) -> Result<Option<Credentials>, Diag> {
     let credentials = match (text(var, "KILN_CACHE_TOKEN")?, text(var, "KILN_CACHE_USER")?) {
         (Some(token), _) => Some(Credentials::token(&token)),
         (None, Some(user)) => {
@@ -162,7 +162,7 @@ fn credentials(var: Var<'_>) -> Result<Option<Credentials>, Diag> {
 }
 
 /// Reads a variable that is `1` or `true`, `0` or `false`.
-fn boolean(var: Var<'_>, name: &str) -> Result<Option<bool>, Diag> {
+pub(crate) fn boolean(var: Var<'_>, name: &str) -> Result<Option<bool>, Diag> {
     match text(var, name)?.as_deref() {
         None => Ok(None),
         Some("1" | "true") => Ok(Some(true)),

@@ -6,7 +6,7 @@
 //! the server has them.
 
 use super::Name;
-use crate::{Code, Diag, Hash};
+use crate::{Code, Diag, Hash, counted};
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -108,9 +108,8 @@ impl RejectedObjects {
         let names: Vec<String> = state.first_damaged.iter().map(Name::to_string).collect();
         let more = state.damaged_count - state.first_damaged.len() as u64;
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let objects = if state.damaged_count == 1 { "object" } else { "objects" };
-        let message =
-            format!("{server} has {} damaged {objects}: {}{more}", state.damaged_count, names.join(", "));
+        let objects = counted(state.damaged_count as usize, "damaged object", "damaged objects");
+        let message = format!("{server} has {objects}: {}{more}", names.join(", "));
         let hint = match (writes, state.replaced_count == state.damaged_count) {
             (true, true) => "their results were built locally, and the objects were replaced",
             (true, false) => "their results were built locally; build again to replace the remaining objects",

@@ -7,7 +7,7 @@
 use super::breaker::CircuitBreaker;
 use super::rejected::RejectedObjects;
 use super::{Blob, Fault, LONGEST_RECORD, Name, Remote, RemoteLimits};
-use crate::{Code, Diag, Hash};
+use crate::{Code, Diag, Hash, counted};
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -296,8 +296,8 @@ impl Tier {
         warnings.extend(self.rejected.damaged_warning(&server, writes));
         let too_large = *self.too_large.lock().unwrap_or_else(PoisonError::into_inner);
         if let (count, Some(name)) = too_large {
-            let uploads = if count == 1 { "upload" } else { "uploads" };
-            let message = format!("{server} rejected {count} {uploads} as too large; the first is {name}");
+            let uploads = counted(count as usize, "upload", "uploads");
+            let message = format!("{server} rejected {uploads} as too large; the first is {name}");
             warnings.push(
                 Diag::new(Code::CacheUploadTooLarge, message)
                     .hint("raise the limit of the server (nginx: client_max_body_size), or set KILN_CACHE_MAX_BLOB below it"),

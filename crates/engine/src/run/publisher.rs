@@ -10,22 +10,31 @@ use crate::fs::Stamp;
 use crate::hash::Hash;
 use crate::journal::Journal;
 use crate::publish::unwritable;
-use crate::record::{Output, Record};
+use crate::record::{Input, Output, Record};
 use crate::run::conflict;
 use crate::shared_results::WorkKey;
 use crate::sink::{Candidate, Sink};
 use crate::stale::RebuildReason;
+use crate::store::Access;
 use crate::{Code, Diag, RelPath};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The number of artifacts at which a batch is published.
 /// Every artifact that waits has an open file; systems without `syncfs` gain nothing from large batches.
 const BATCH_FILES: usize = if cfg!(target_os = "linux") { 256 } else { 64 };
+/// The number of artifacts at which the thread that adds one publishes the batch itself, because the publishing thread is
+/// still busy with the batch before: a limit for open files.
+const MAX_BATCH_FILES: usize = 2 * BATCH_FILES;
 /// The age of its oldest action at which a batch is published.
 const BATCH_AGE: Duration = Duration::from_millis(500);
+/// The interval at which the publishing thread checks the age of the batch.
+const BATCH_CHECK: Duration = Duration::from_millis(100);
+
+/// The length in bytes of the longest file name that common file systems allow.
+const LONGEST_NAME: usize = 255;
 
 /// An action that has succeeded and waits to be published.
 pub(super) struct Finished<M> {
@@ -71,6 +80,7 @@ pub(super) struct Publisher<'a, A: Action> {
     pub(super) actions: &'a [A],
     journal: Mutex<&'a mut Journal>,
     batch: Mutex<Batch<A::Metadata>>,
+    signal: PublishSignal,
     /// The artifact names and actions by slot, of this run and of actions that are up to date.
     owners: Mutex<HashMap<String, (RelPath, usize)>>,
     outcomes: Mutex<BTreeMap<usize, Outcome<A::Metadata>>>,
@@ -91,27 +101,36 @@ impl<'a, A: Action> Publisher<'a, A> {
             actions,
             journal: Mutex::new(journal),
             batch: Mutex::default(),
+            signal: PublishSignal::default(),
             owners: Mutex::default(),
             outcomes: Mutex::default(),
         }
     }
 
-    /// Claims the artifact names of actions that are up to date.
-    pub(super) fn claim_fresh(&self, stale: &HashSet<usize>) {
-        let (journal, mut owners) = (lock(&self.journal), lock(&self.owners));
-        for (index, action) in self.actions.iter().enumerate().filter(|(index, _)| !stale.contains(index)) {
-            let Some(record) = journal.records().get(action.source().as_str()) else { continue };
-            for name in record.outputs.iter().filter_map(|o| RelPath::new(&*o.path).ok()) {
-                owners.extend(self.sink.slot(&name).map(|slot| (slot, (name, index))));
+    /// Claims the artifact names of the actions that are up to date, of which `outcomes` has the artifacts.
+    pub(super) fn claim_fresh(&self, outcomes: &[Outcome<A::Metadata>]) {
+        let mut owners = lock(&self.owners);
+        for (index, outcome) in outcomes.iter().enumerate() {
+            for PlacedArtifact { name, .. } in &outcome.artifacts {
+                owners.extend(self.sink.slot(name).map(|slot| (slot, (name.clone(), index))));
             }
         }
+    }
+
+    /// Returns the paths that the last run of a source accessed.
+    pub(super) fn recorded_inputs(&self, source: &RelPath) -> Vec<(RelPath, Access)> {
+        let journal = lock(&self.journal);
+        let inputs = journal.records().get(source.as_str()).map(|record| record.inputs).unwrap_or_default();
+        let access = |input: &Input<'_>| Some((RelPath::new(&*input.path).ok()?, Access::of(input.seen)));
+        inputs.iter().filter_map(access).collect()
     }
 
     /// Claims the artifact names of an action: all, or none if another action owns one of them. `settles` decides whether that
     /// is an error of both.
     ///
     /// # Errors
-    /// `output-conflict` for a hidden or duplicate name, or a conflict that is settled.
+    /// `output-conflict` for a hidden or duplicate name, or a conflict that is settled; `unwritable` for a name that is too
+    /// long.
     pub(super) fn claim(
         &self,
         index: usize,
@@ -127,6 +146,12 @@ impl<'a, A: Action> Publisher<'a, A> {
             if name.is_hidden() {
                 let message = format!("the action writes {name}, but hidden files are reserved");
                 return Err(Diag::new(Code::OutputConflict, message).path(source));
+            }
+            // Found before the action is reported as done: its file gets this name when it is published.
+            let len = name.file_name().len();
+            if len > LONGEST_NAME {
+                let message = format!("the file name has {len} bytes, and file systems allow {LONGEST_NAME}");
+                return Err(unwritable(name, &io::Error::new(io::ErrorKind::InvalidFilename, message)));
             }
             if let Some((first, other)) = owners.get(&slot).filter(|(_, other)| *other != index) {
                 taken.get_or_insert_with(|| (name, first.clone(), *other));
@@ -156,17 +181,37 @@ impl<'a, A: Action> Publisher<'a, A> {
         lock(&self.outcomes).retain(|index, _| !disputed(index));
     }
 
-    /// Adds a finished action to the batch, and publishes the batch if it is due, unless publishing is `deferred`.
+    /// Adds a finished action to the batch. A batch that is due is published, by the publishing thread if there is one, unless
+    /// publishing is `deferred`.
     pub(super) fn enqueue(&self, finished: Finished<A::Metadata>, deferred: bool) {
         let mut batch = lock(&self.batch);
         batch.artifacts += finished.artifacts.len();
         batch.finished.push(finished);
         let since = *batch.since.get_or_insert_with(Instant::now);
-        let is_due = batch.artifacts >= BATCH_FILES || since.elapsed() >= BATCH_AGE;
+        let artifacts = batch.artifacts;
         drop(batch);
-        if is_due && !deferred {
+        let is_due = artifacts >= BATCH_FILES || since.elapsed() >= BATCH_AGE;
+        if is_due && !deferred && (artifacts >= MAX_BATCH_FILES || !self.signal.set_due()) {
             self.publish();
         }
+    }
+
+    /// Publishes batches that are due: the body of the publishing thread, which ends when the guard of
+    /// [`actions_end`](Self::actions_end) is dropped. So threads that run actions do not wait for the disk, and batches are
+    /// published while long actions run. A cancelled run publishes at once, because the process ends after a grace period.
+    pub(super) fn publish_due(&self, is_cancelled: impl Fn() -> bool) {
+        lock(&self.signal.state).has_thread = true;
+        while let Some(is_due) = self.signal.wait(BATCH_CHECK) {
+            let is_old = |since: Instant| since.elapsed() >= BATCH_AGE || is_cancelled();
+            if is_due || lock(&self.batch).since.is_some_and(is_old) {
+                self.publish();
+            }
+        }
+    }
+
+    /// Returns the guard that is dropped when the pool runs no more actions.
+    pub(super) fn actions_end(&self) -> ActionsEnd<'_> {
+        ActionsEnd(&self.signal)
     }
 
     /// Publishes the artifacts of the batch, removes artifacts that an action no longer returns, then records the actions.
@@ -334,6 +379,49 @@ impl<'a, A: Action> Publisher<'a, A> {
 
     pub(super) fn into_outcomes(self) -> BTreeMap<usize, Outcome<A::Metadata>> {
         self.outcomes.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The signal that wakes the publishing thread.
+#[derive(Default)]
+struct PublishSignal {
+    state: Mutex<SignalState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct SignalState {
+    has_thread: bool,
+    is_due: bool,
+    has_ended: bool,
+}
+
+impl PublishSignal {
+    /// Wakes the publishing thread; returns false if there is none.
+    fn set_due(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.is_due = true;
+        self.changed.notify_all();
+        state.has_thread && !state.has_ended
+    }
+
+    /// Waits until a batch is due, or for a duration. Returns whether one is due; `None` at the end of the actions.
+    fn wait(&self, duration: Duration) -> Option<bool> {
+        let is_idle = |state: &mut SignalState| !(state.is_due || state.has_ended);
+        let waited = self.changed.wait_timeout_while(lock(&self.state), duration, is_idle);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let is_due = std::mem::take(&mut state.is_due);
+        (!state.has_ended).then_some(is_due)
+    }
+}
+
+/// Ends the publishing thread on drop, also if an action panics.
+pub(super) struct ActionsEnd<'a>(&'a PublishSignal);
+
+impl Drop for ActionsEnd<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.state).has_ended = true;
+        self.0.changed.notify_all();
     }
 }
 

@@ -1,7 +1,9 @@
-//! The scheduler: runs as many actions at a time as memory permits, and takes results from the cache where possible.
+//! The scheduler: runs as many actions at a time as memory permits, takes results from the cache where possible, and lets a
+//! server run actions beside the pool.
 
 use super::prefetch::Prefetch;
 use super::publisher::{Claim, Finished, Publisher, lock};
+use super::queue::{Next, Pending, Queue};
 use super::{Event, Outcome, Plan};
 use crate::action::{Action, ActionContext};
 use crate::artifact::Artifact;
@@ -9,25 +11,35 @@ use crate::inputs::{Inputs, SourceTree};
 use crate::journal::Journal;
 use crate::memory::Memory;
 use crate::record::Record;
+use crate::remote::RemoteExecution;
 use crate::shared_results::SharedResults;
 use crate::sink::Sink;
 use crate::stale::RebuildReason;
 use crate::store::{InputHashes, Store};
 use crate::{Code, Diag};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::iter::Peekable;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
-/// The pending actions: memory estimate, index and reason.
-type Queue = Peekable<std::vec::IntoIter<(u64, usize, RebuildReason)>>;
+/// The origin of the result of an action.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    /// The cache, or else a run on this machine.
+    CachedOrLocal,
+    /// The cache, or else a server.
+    CachedOrRemote,
+    /// A run on this machine, after the cache had no result and a server returned none.
+    Fallback,
+    /// A run on this machine without the cache.
+    Uncached,
+}
 
 /// Runs the actions that are out of date on the threads of the pool.
 pub(super) struct Scheduler<'a, A: Action> {
-    sources: SourceTree<'a>,
-    publisher: Publisher<'a, A>,
+    pub(super) sources: SourceTree<'a>,
+    pub(super) publisher: Publisher<'a, A>,
     /// Actions whose result was computed in this run.
     ran: Mutex<HashSet<usize>>,
     /// Actions that claim the same artifact name, of which at least one did not run in this run.
@@ -36,8 +48,8 @@ pub(super) struct Scheduler<'a, A: Action> {
     settling: AtomicBool,
     memory: Memory,
     shared: SharedResults,
-    hashes: InputHashes<'a>,
-    plan: Plan<'a>,
+    pub(super) hashes: InputHashes<'a>,
+    pub(super) plan: Plan<'a>,
 }
 
 impl<'a, A: Action> Scheduler<'a, A> {
@@ -64,22 +76,38 @@ impl<'a, A: Action> Scheduler<'a, A> {
 
     /// Runs all actions: every thread of the pool takes one after the other. Actions are not jobs of the pool: a thread that
     /// waits for parallel work of its action may execute parallel work of another one, but never starts a whole action on top
-    /// of its stack, which would hold its memory until that action is finished.
-    pub(super) fn run_all(&self, stale: Vec<(u64, usize, RebuildReason)>) {
+    /// of its stack, which would hold its memory until that action is finished. `outcomes` has the artifacts of the actions that
+    /// are up to date.
+    pub(super) fn run_all(&self, stale: Vec<(u64, usize, RebuildReason)>, outcomes: &[Outcome<A::Metadata>]) {
         if stale.is_empty() {
             return;
         }
-        self.publisher.claim_fresh(&stale.iter().map(|(_, index, _)| *index).collect());
+        self.publisher.claim_fresh(outcomes);
         let prefetch = Prefetch::new(stale.iter().map(|(_, index, _)| *index).collect());
         let threads = self.plan.store.filter(|_| !self.plan.force).map_or(0, Store::prefetchers);
         let threads = threads.min(stale.len());
-        let queue = Mutex::new(stale.into_iter().peekable());
+        let pending = |(weight, index, why)| Pending { weight, index, why, is_fallback: false };
+        let is_remote = |index: usize| {
+            self.plan.remote.is_some() && self.action(index).remote_request(&self.plan.limits).is_some()
+        };
+        let queue = Queue::new(stale.into_iter().map(pending), is_remote);
+        let remote_threads = self.plan.remote.map_or(0, RemoteExecution::jobs).min(queue.remote_len());
         std::thread::scope(|scope| {
             for n in 0..threads {
                 let thread = std::thread::Builder::new().name(format!("kiln-prefetch-{n}"));
                 // Without prefetch threads the workers do all lookups.
                 let _ = thread.spawn_scoped(scope, || self.prefetch(&prefetch));
             }
+            for n in 0..remote_threads {
+                let thread = std::thread::Builder::new().name(format!("kiln-remote-{n}"));
+                let _ = thread.spawn_scoped(scope, || self.run_remote_queue(&queue, &prefetch));
+            }
+            let thread = std::thread::Builder::new().name("kiln-publish".to_owned());
+            // Without this thread, those that run actions publish.
+            let _ = thread.spawn_scoped(scope, || {
+                self.publisher.publish_due(|| self.plan.events.is_cancelled());
+            });
+            let _end = self.publisher.actions_end();
             self.run_queue(&queue, &prefetch);
             prefetch.cancel();
         });
@@ -102,14 +130,30 @@ impl<'a, A: Action> Scheduler<'a, A> {
         });
     }
 
-    fn run_queue(&self, queue: &Mutex<Queue>, prefetch: &Prefetch) {
+    fn run_queue(&self, queue: &Queue, prefetch: &Prefetch) {
         self.plan.pool.broadcast(|_| {
-            while let Some((weight, index, why)) = self.next(queue) {
+            while let Some(Pending { weight, index, why, is_fallback }) = self.next(queue) {
                 prefetch.wait_for(index);
-                self.run_one(weight, index, why, !self.plan.force);
+                let attempt = match is_fallback {
+                    true => Attempt::Fallback,
+                    false if self.plan.force => Attempt::Uncached,
+                    false => Attempt::CachedOrLocal,
+                };
+                self.run_one(weight, index, why, attempt);
                 self.memory.release(weight);
             }
         });
+    }
+
+    /// Lets a server run actions until none is left or the server is disabled: the body of a thread that waits for results.
+    fn run_remote_queue(&self, queue: &Queue, prefetch: &Prefetch) {
+        let is_enabled = || self.plan.remote.is_some_and(RemoteExecution::is_enabled);
+        while is_enabled() && !self.plan.events.is_cancelled() {
+            let Some(Pending { weight, index, why, .. }) = queue.next_remote() else { return };
+            prefetch.wait_for(index);
+            let fallback = self.run_one(0, index, why, Attempt::CachedOrRemote);
+            queue.finish_remote(fallback.map(|why| Pending { weight, index, why, is_fallback: true }));
+        }
     }
 
     /// Runs the actions that claim the same name without the cache: a forged cache entry must not fail a valid action. Actions
@@ -123,47 +167,63 @@ impl<'a, A: Action> Scheduler<'a, A> {
             }
             self.publisher.release(&|index| disputed.contains(index));
             // Sequentially, so that each action has all of the memory.
-            disputed
-                .into_iter()
-                .for_each(|index| self.run_one(u64::MAX, index, RebuildReason::Forced, false));
+            disputed.into_iter().for_each(|index| {
+                _ = self.run_one(u64::MAX, index, RebuildReason::Forced, Attempt::Uncached)
+            });
             self.publisher.publish();
         }
     }
 
     /// Returns the next action as soon as its memory is available; `None` if none is left or the run is cancelled.
-    fn next(&self, queue: &Mutex<Queue>) -> Option<(u64, usize, RebuildReason)> {
+    fn next(&self, queue: &Queue) -> Option<Pending> {
         while !self.plan.events.is_cancelled() {
-            let mut queue = lock(queue);
-            if self.memory.admit(queue.peek()?.0) {
-                return queue.next();
+            match queue.next(|weight| self.memory.admit(weight, self.publisher.sink.held_bytes())) {
+                Next::Run(pending) => return Some(pending),
+                Next::Wait => self.memory.wait(),
+                Next::Done => return None,
             }
-            drop(queue);
-            self.memory.wait();
         }
         None
     }
 
-    /// Runs an action, or takes its result from the cache if `uses_cached` is set and the cache has it.
-    fn run_one(&self, weight: u64, index: usize, why: RebuildReason, uses_cached: bool) {
+    /// Runs an action, or takes its result from the cache or from a server. Returns the reason to run it again if neither of
+    /// the two has a result, and the pool has to run it.
+    fn run_one(
+        &self,
+        weight: u64,
+        index: usize,
+        why: RebuildReason,
+        attempt: Attempt,
+    ) -> Option<RebuildReason> {
         let (action, Plan { events, store, limits, .. }) = (self.action(index), self.plan);
         let source = action.source();
         let start = Instant::now();
-        events.on(Event::Started { source });
+        if attempt != Attempt::Fallback {
+            events.on(Event::Started { source });
+        }
+        let uses_cached = attempt != Attempt::Uncached && !self.plan.force;
+        let looks_up = uses_cached && attempt != Attempt::Fallback;
         let inputs = Inputs::new(self.sources).limited(limits).admitted(&self.memory, weight);
         let (sink, cache) = (self.publisher.sink, (store, uses_cached));
-        let mut cx = ActionContext::new(source, inputs, sink, &self.shared, cache);
-        let mut fetched = false;
+        let cx = ActionContext::new(source, inputs, sink, &self.shared, cache);
+        let mut cx = cx.with_digests(self.plan.remote.is_some());
+        let (mut fetched, mut executed) = (false, false);
         let result = catch_unwind(AssertUnwindSafe(|| {
-            match uses_cached.then(|| self.fetch(action, &mut cx)).flatten() {
-                Some(artifacts) => {
-                    fetched = true;
-                    Ok(artifacts)
-                }
-                None => action.run(&mut cx),
+            if let Some(artifacts) = looks_up.then(|| self.fetch(action, &mut cx)).flatten() {
+                fetched = true;
+                return Some(Ok(artifacts));
             }
+            if attempt == Attempt::CachedOrRemote {
+                executed = true;
+                return self.run_remote(action, &mut cx).map(Ok);
+            }
+            Some(action.run(&mut cx))
         }));
-        let result = result.unwrap_or_else(|panic| Err(panicked(&*panic)));
-        if !fetched {
+        let Some(result) = result.unwrap_or_else(|panic| Some(Err(panicked(&*panic)))) else {
+            self.plan.remote.inspect(|remote| remote.count_fallback());
+            return Some(why);
+        };
+        if !fetched && !executed {
             lock(&self.ran).insert(index);
         }
         let claimed = result.and_then(|artifacts| {
@@ -182,7 +242,8 @@ impl<'a, A: Action> Scheduler<'a, A> {
             Err(error) => self.publisher.fail(index, error, cx.warnings),
             Ok((_, Claim::Disputed(other))) => lock(&self.disputed).extend([index, other]),
             Ok((artifacts, Claim::Granted)) => {
-                if let Some(store) = store.filter(|_| !fetched) {
+                // A result that another machine made is not signed with the key of this one.
+                if let Some(store) = store.filter(|store| !(fetched || executed && store.is_signed())) {
                     let seen = &cx.inputs.seen;
                     let key = (action.fingerprint(), source);
                     store.store_result(&self.hashes, key, seen, &artifacts, &cx.warnings, took);
@@ -198,6 +259,7 @@ impl<'a, A: Action> Scheduler<'a, A> {
                 self.publisher.enqueue(finished, self.settling.load(Relaxed));
             }
         }
+        None
     }
 
     /// Takes the result of an action from the cache, if the tool accepts it.

@@ -9,6 +9,8 @@
 //! hidden or duplicate names, errors in place of warnings, unknown codes. `seal.rs` is the envelope.
 
 use super::seal::{BadRecord, FORMAT, Seal};
+use crate::artifact::{Metadata, PlacedArtifact};
+use crate::cache_entry::Rejected;
 use crate::fold::folded;
 use crate::hash::Hash;
 use crate::record::{Seen, get_diags, put_diags};
@@ -81,7 +83,7 @@ pub(crate) fn work_key(build: &str, key: WorkKey) -> Hash {
 }
 
 /// Serializes the state of a path for a key, without stamps, which differ between machines.
-fn state(seen: Seen) -> Vec<u8> {
+pub(super) fn state(seen: Seen) -> Vec<u8> {
     match seen {
         Seen::File { hash, .. } => [b"f", hash.0.as_slice()].concat(),
         Seen::Absent => b"-".to_vec(),
@@ -89,11 +91,17 @@ fn state(seen: Seen) -> Vec<u8> {
     }
 }
 
+impl Access {
+    /// Returns the kind of access that saw this state.
+    pub(crate) fn of(seen: Seen) -> Access {
+        if matches!(seen, Seen::Listing(_)) { Access::Listing } else { Access::Content }
+    }
+}
+
 impl PathSet {
     /// Returns the path set of recorded accesses.
     pub(crate) fn of<'a>(seen: impl IntoIterator<Item = (&'a RelPath, Seen)>) -> PathSet {
-        let access = |seen| if matches!(seen, Seen::Listing(_)) { Access::Listing } else { Access::Content };
-        PathSet(seen.into_iter().map(|(path, seen)| (path.clone(), access(seen))).collect())
+        PathSet(seen.into_iter().map(|(path, seen)| (path.clone(), Access::of(seen))).collect())
     }
 }
 
@@ -138,6 +146,19 @@ impl CachedResult {
     /// Iterates over the blobs of the artifacts.
     pub(crate) fn blobs(&self) -> impl Iterator<Item = Blob> {
         self.outputs.iter().map(|output| output.blob)
+    }
+
+    /// Returns the artifacts with their metadata.
+    ///
+    /// # Errors
+    /// If the metadata of an artifact is damaged.
+    pub(crate) fn artifacts<M: Metadata>(&self) -> Result<Vec<PlacedArtifact<M>>, Rejected> {
+        let artifact = |output: &StoredOutput| {
+            let metadata = M::decode(&output.metadata)
+                .ok_or_else(|| Rejected(format!("the metadata of {} is damaged", output.path)))?;
+            Ok(PlacedArtifact { name: output.path.clone(), hash: output.blob.hash, metadata })
+        };
+        self.outputs.iter().map(artifact).collect()
     }
 
     /// Returns whether two results are equal apart from their durations.

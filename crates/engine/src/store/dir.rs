@@ -69,8 +69,24 @@ mod unix {
         /// Opens a regular file for reading. A pipe is not waited for.
         pub(in crate::store) fn open(&self, name: &str) -> io::Result<File> {
             let flags = OPEN | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-            let file = File::from(rustix::fs::openat(&self.0, name, flags, Mode::empty())?);
-            if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
+            regular(rustix::fs::openat(&self.0, name, flags, Mode::empty())?.into())
+        }
+
+        /// Opens a regular file in a directory in this one for reading.
+        pub(in crate::store) fn open_in(&self, dir: &str, name: &str) -> io::Result<File> {
+            // One system call in place of three, where the kernel has it.
+            #[cfg(target_os = "linux")]
+            {
+                use rustix::fs::ResolveFlags;
+                let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+                let path = format!("{dir}/{name}");
+                match rustix::fs::openat2(&self.0, path, OPEN | OFlags::NONBLOCK, Mode::empty(), resolve) {
+                    Ok(file) => return regular(file.into()),
+                    Err(Errno::NOENT) => return Err(io::ErrorKind::NotFound.into()),
+                    Err(_) => {}
+                }
+            }
+            self.dir(dir)?.open(name)
         }
 
         /// Creates a file for writing; fails if the name exists.
@@ -120,6 +136,10 @@ mod unix {
             }
             Ok(entries)
         }
+    }
+
+    fn regular(file: File) -> io::Result<File> {
+        if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
     }
 
     fn kind(kind: FileType) -> EntryKind {
@@ -180,6 +200,10 @@ mod portable {
                 EntryKind::File => File::open(self.0.join(name)),
                 _ => Err(not_regular()),
             }
+        }
+
+        pub(in crate::store) fn open_in(&self, dir: &str, name: &str) -> io::Result<File> {
+            self.dir(dir)?.open(name)
         }
 
         pub(in crate::store) fn create(&self, name: &str) -> io::Result<File> {
@@ -244,6 +268,7 @@ mod tests {
                 let root = <$dir>::root(temp.path()).unwrap();
                 assert!(root.dir("dir").is_err() && root.make_dir("dir").is_err());
                 assert!(root.open("file").is_err() && root.open("dir").is_err());
+                assert!(root.open_in("dir", "file").is_err() && root.open_in("absent", "file").is_err());
                 assert!(root.create("file").is_err() && root.create("dangling").is_err());
                 for name in ["dir", "file", "dangling"] {
                     assert_eq!(root.meta(name).unwrap().kind, EntryKind::Link, "{name}");
@@ -254,6 +279,10 @@ mod tests {
                 root.remove("dir").unwrap();
                 let sub = root.make_dir("sub").unwrap();
                 sub.create("a").unwrap();
+                symlink("a", temp.path().join("sub/link")).unwrap();
+                assert!(root.open_in("sub", "a").is_ok());
+                assert!(["link", "."].iter().all(|name| root.open_in("sub", name).is_err()));
+                assert_eq!(root.open_in("sub", "b").unwrap_err().kind(), io::ErrorKind::NotFound);
                 assert!(root.make_dir("sub").is_ok() && sub.create("a").is_err());
                 let mut names = root.list().unwrap();
                 names.sort_by(|a, b| a.0.cmp(&b.0));

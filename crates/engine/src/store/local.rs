@@ -4,12 +4,13 @@
 //! ```text
 //! ac/ab/ab12…    records, by key
 //! cas/ab/ab34…   blobs, by the SHA-256 of their bytes
-//! tmp/…          files being written
+//! tmp/…          blobs being received
 //! ```
 //!
 //! Files are renamed into place and never modified, so any number of processes may use a cache concurrently. Files are not
 //! flushed: every file is verified when it is used, and removed if a crash left it damaged. The modification time of a file is
-//! the time of its last use, for LRU eviction.
+//! the time of its last use, for LRU eviction. A file whose content is in memory is written in the directory of its shard,
+//! because Linux lets one thread of a file system rename between directories at a time.
 //!
 //! A directory is used only if it has the `CACHEDIR.TAG` of Kiln, or is empty and gets one; no symbolic link below it is
 //! followed (`dir.rs`), and only regular files with names of the forms above are ever removed. So neither a directory that
@@ -24,6 +25,7 @@ use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -44,7 +46,7 @@ const TAG_NAME: &str = "CACHEDIR.TAG";
 /// The file whose modification time is the time of the last eviction.
 const SWEPT: &str = "swept";
 
-/// The directory of files being written.
+/// The directory of blobs being received.
 const TMP: &str = "tmp";
 
 /// The kind of a cache file.
@@ -70,6 +72,8 @@ impl Kind {
 pub(crate) struct Local {
     root: PathBuf,
     dir: Dir,
+    /// The directories of records and blobs, open from their first use on.
+    kinds: [OnceLock<Dir>; 2],
 }
 
 /// A file of the cache: time of last use, length and name.
@@ -95,7 +99,7 @@ impl Local {
         if let Some(link) = first_link(&dir).map_err(io)? {
             return Err(rejected_link(root, &link));
         }
-        let local = Local { root: root.to_path_buf(), dir };
+        let local = Local { root: root.to_path_buf(), dir, kinds: Default::default() };
         // A process that creates the cache concurrently writes the tag before anything else.
         if !local.has_tag().map_err(io)? {
             match local.foreign_entry().map_err(io)? {
@@ -145,10 +149,26 @@ impl Local {
         placed
     }
 
+    /// Returns the directory of a kind, opened by `open` if it is not open yet.
+    fn kind_dir(&self, kind: Kind, open: impl FnOnce() -> io::Result<Dir>) -> io::Result<&Dir> {
+        let cell = &self.kinds[kind as usize];
+        match cell.get() {
+            Some(dir) => Ok(dir),
+            None => open().map(|dir| cell.get_or_init(|| dir)),
+        }
+    }
+
     /// Returns the directory and the name of a cache file.
     fn shard(&self, kind: Kind, hash: Hash) -> io::Result<(Dir, String)> {
         let name = hash.to_string();
-        Ok((self.dir.dir(kind.name())?.dir(&name[..2])?, name))
+        let dir = self.kind_dir(kind, || self.dir.dir(kind.name()))?;
+        Ok((dir.dir(&name[..2])?, name))
+    }
+
+    /// Opens a cache file.
+    fn open_file(&self, kind: Kind, hash: Hash) -> io::Result<File> {
+        let name = hash.to_string();
+        self.kind_dir(kind, || self.dir.dir(kind.name()))?.open_in(&name[..2], &name)
     }
 
     /// Reads a record without verifying it.
@@ -174,8 +194,8 @@ impl Local {
 
     /// Returns whether a blob of this length exists; its content is not verified.
     pub(crate) fn has(&self, blob: Blob) -> bool {
-        let meta = self.shard(Kind::Blob, blob.hash).and_then(|(dir, name)| dir.meta(&name));
-        meta.is_ok_and(|meta| meta.kind == EntryKind::File && meta.len == blob.len)
+        let meta = self.open_file(Kind::Blob, blob.hash).and_then(|file| file.metadata());
+        meta.is_ok_and(|meta| meta.len() == blob.len)
     }
 
     /// Removes a regular file; returns whether it existed and was removed.
@@ -189,28 +209,28 @@ impl Local {
 
     /// Writes a file, replacing an existing one.
     pub(crate) fn put(&self, kind: Kind, hash: Hash, bytes: &[u8]) -> io::Result<()> {
-        let tmp = self.dir.dir(TMP)?;
-        let temporary = Local::temporary();
-        let mut file = tmp.create(&temporary)?;
-        let placed = file.write_all(bytes).and_then(|()| self.place(&file, &tmp, &temporary, kind, hash));
+        let (dir, name) = self.make_shard(kind, hash)?;
+        let temporary = format!("{name}.{}", Local::temporary());
+        let mut file = dir.create(&temporary)?;
+        let rename = || dir.rename(&temporary, &dir, &name);
+        let placed = file.write_all(bytes).and_then(|()| publish(&file, Durability::Verified, rename));
         if placed.is_err() {
-            let _ = tmp.remove(&temporary);
+            let _ = dir.remove(&temporary);
         }
         // On platforms where an open file cannot be replaced, the existing file is equivalent.
-        let is_file = || self.shard(kind, hash).and_then(|(dir, name)| dir.open(&name)).is_ok();
-        if placed.is_err() && is_file() { Ok(()) } else { placed }
+        if placed.is_err() && dir.open(&name).is_ok() { Ok(()) } else { placed }
     }
 
-    /// Renames a temporary file to the name of its hash.
-    fn place(&self, file: &File, tmp: &Dir, temporary: &str, kind: Kind, hash: Hash) -> io::Result<()> {
-        let (dir, name) = match self.shard(kind, hash) {
+    /// Returns the directory and the name of a cache file, and creates the directory if it does not exist.
+    fn make_shard(&self, kind: Kind, hash: Hash) -> io::Result<(Dir, String)> {
+        match self.shard(kind, hash) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let name = hash.to_string();
-                (self.dir.make_dir(kind.name())?.make_dir(&name[..2])?, name)
+                let dir = self.kind_dir(kind, || self.dir.make_dir(kind.name()))?;
+                Ok((dir.make_dir(&name[..2])?, name))
             }
-            shard => shard?,
-        };
-        publish(file, Durability::Verified, || tmp.rename(temporary, &dir, &name))
+            shard => shard,
+        }
     }
 
     /// Returns a unique name for a temporary file. The counter is global to the process: two threads that open the same cache
@@ -230,25 +250,32 @@ impl Local {
     }
 
     fn open_used(&self, kind: Kind, hash: Hash) -> Option<File> {
-        let (dir, name) = self.shard(kind, hash).ok()?;
-        let file = dir.open(&name).ok()?;
+        let file = self.open_file(kind, hash).ok()?;
         let (modified, now) = (file.metadata().ok()?.modified(), SystemTime::now());
         let noted = modified.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age < USE_RESOLUTION));
         if !noted {
             // A read-only cache can still be read.
-            let _ = dir.touch(&name, &file, now);
+            let _ = self.shard(kind, hash).and_then(|(dir, name)| dir.touch(&name, &file, now));
         }
         Some(file)
+    }
+
+    /// Iterates over the directories of a kind, with their names.
+    fn shards(&self, kind: Kind) -> impl Iterator<Item = (String, Dir)> {
+        let all = self.dir.dir(kind.name()).ok();
+        let names = all.as_ref().and_then(|all| all.list().ok()).unwrap_or_default();
+        names.into_iter().filter(|(name, _)| name.len() == 2).filter_map(move |(name, _)| {
+            let dir = all.as_ref()?.dir(&name).ok()?;
+            Some((name, dir))
+        })
     }
 
     /// Returns all cache files of a kind: those with a name of 64 digits, in the directory of the first two.
     pub(crate) fn files(&self, kind: Kind) -> Vec<CacheFile> {
         let mut files = Vec::new();
-        let Ok(all) = self.dir.dir(kind.name()) else { return files };
-        for (shard, _) in all.list().unwrap_or_default().iter().filter(|(name, _)| name.len() == 2) {
-            let Ok(dir) = all.dir(shard) else { continue };
+        for (shard, dir) in self.shards(kind) {
             for (name, _) in dir.list().unwrap_or_default() {
-                let Some(hash) = Hash::parse(&name).filter(|_| name.starts_with(shard)) else { continue };
+                let Some(hash) = Hash::parse(&name).filter(|_| name.starts_with(&shard)) else { continue };
                 let Ok(meta) = dir.meta(&name) else { continue };
                 if meta.kind == EntryKind::File {
                     files.push(CacheFile { used: meta.modified, len: meta.len, kind, hash });
@@ -260,13 +287,17 @@ impl Local {
 
     /// Removes temporary files of killed processes.
     pub(crate) fn sweep(&self) {
-        let Ok(tmp) = self.dir.dir(TMP) else { return };
-        for (name, _) in tmp.list().unwrap_or_default().iter().filter(|(name, _)| is_temporary(name)) {
-            let abandoned = tmp.meta(name).is_ok_and(|meta| {
-                meta.kind == EntryKind::File && meta.modified.elapsed().is_ok_and(|age| age > ABANDONED_AGE)
-            });
-            if abandoned {
-                let _ = tmp.remove(name);
+        let shards = Kind::ALL.into_iter().flat_map(|kind| self.shards(kind)).map(|(_, dir)| dir);
+        let received = self.dir.dir(TMP).into_iter().map(|dir| (dir, is_temporary as fn(&str) -> bool));
+        for (dir, is_ours) in received.chain(shards.map(|dir| (dir, is_being_written as _))) {
+            for (name, _) in dir.list().unwrap_or_default().iter().filter(|(name, _)| is_ours(name)) {
+                let abandoned = dir.meta(name).is_ok_and(|meta| {
+                    meta.kind == EntryKind::File
+                        && meta.modified.elapsed().is_ok_and(|age| age > ABANDONED_AGE)
+                });
+                if abandoned {
+                    let _ = dir.remove(name);
+                }
             }
         }
     }
@@ -291,6 +322,11 @@ impl Local {
 fn is_temporary(name: &str) -> bool {
     let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     name.split('-').count() == 3 && name.split('-').all(number)
+}
+
+/// Returns whether a name is that of a cache file that is being written: its own one, and a temporary one.
+fn is_being_written(name: &str) -> bool {
+    name.split_once('.').is_some_and(|(hash, rest)| Hash::parse(hash).is_some() && is_temporary(rest))
 }
 
 /// Returns the path of a symbolic link in place of a file or directory of the cache.
@@ -352,7 +388,8 @@ impl Incoming<'_> {
 
     /// Renames the file into place.
     pub(crate) fn commit(self, blob: Blob) -> io::Result<()> {
-        self.local.place(&self.file, &self.tmp, &self.temporary, Kind::Blob, blob.hash)
+        let (dir, name) = self.local.make_shard(Kind::Blob, blob.hash)?;
+        publish(&self.file, Durability::Verified, || self.tmp.rename(&self.temporary, &dir, &name))
     }
 }
 
@@ -524,6 +561,8 @@ mod tests {
             "tmp/1--3".to_owned(),
             "tmp/a-2-3".to_owned(),
             "1-2-3".to_owned(),
+            format!("ac/{}/1-2-3", &name[..2]),
+            format!("ac/{}/{name}.txt", &name[..2]),
         ];
         let place = |path: &str| {
             let path = dir.path().join(path);
@@ -532,10 +571,11 @@ mod tests {
             File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
         };
         foreign.iter().for_each(|path| place(path));
-        place("tmp/12-345-6");
+        let abandoned = ["tmp/12-345-6".to_owned(), format!("ac/{}/{name}.12-345-6", &name[..2])];
+        abandoned.iter().for_each(|path| place(path));
         assert_eq!(local.files(Kind::Record).iter().map(|file| file.hash).collect::<Vec<_>>(), [key]);
         local.sweep();
-        assert!(!dir.path().join("tmp/12-345-6").exists());
+        assert!(abandoned.iter().all(|path| !dir.path().join(path).exists()));
         assert!(local.remove(Kind::Record, key) && !local.remove(Kind::Record, key));
         assert!(foreign.iter().all(|path| dir.path().join(path).exists()));
     }

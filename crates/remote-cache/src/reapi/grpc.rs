@@ -4,7 +4,7 @@ use crate::{ClientOptions, DeadlineBudget};
 use kiln_engine::remote::{Address, Fault};
 use prost::Message;
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout_at;
 use tonic::client::Grpc;
@@ -17,6 +17,9 @@ use tonic_prost::ProstCodec;
 
 /// The longest part of a server message that is repeated, in characters.
 const MAX_MESSAGE_CHARS: usize = 120;
+
+/// The idle time after which the system checks whether the host of a connection is there: a command may take long.
+const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// The delays before the first and before the last retry of a call that an overloaded server rejects; they double. Together
 /// they are shorter than the default stall deadline, so that the last rejection is what the user sees.
@@ -43,7 +46,11 @@ impl Server {
         let scheme = if address.tls { "https" } else { "http" };
         let endpoint =
             Endpoint::from_shared(format!("{scheme}://{}", address.authority())).map_err(|e| text(&e))?;
-        let mut endpoint = endpoint.connect_timeout(timeout).user_agent("kiln").map_err(|e| text(&e))?;
+        let mut endpoint = endpoint
+            .connect_timeout(timeout)
+            .tcp_keepalive(Some(KEEPALIVE))
+            .user_agent("kiln")
+            .map_err(|e| text(&e))?;
         if address.tls {
             let mut tls = match options.ca() {
                 Some(pem) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem)),
@@ -150,6 +157,45 @@ impl Server {
         self.runtime.block_on(call)
     }
 
+    /// Makes a server-streaming call that may stay silent until a deadline; `take` receives each response, and returns whether
+    /// it was the last one that is needed.
+    pub(super) fn watch<Q, A>(
+        &self,
+        path: &'static str,
+        message: Q,
+        deadline: Instant,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+        mut take: impl FnMut(A) -> bool,
+    ) -> Result<Watched, Fault>
+    where
+        Q: Message + Clone + 'static,
+        A: Message + Default + 'static,
+    {
+        let call = async {
+            let start = async || {
+                let mut grpc = self.grpc().await?;
+                let (request, codec) = (self.request(message.clone()), ProstCodec::<Q, A>::default());
+                grpc.server_streaming(request, PathAndQuery::from_static(path), codec).await
+            };
+            let mut responses = match watched(deadline, is_cancelled, retried(start)).await? {
+                Ok(started) => started.into_inner(),
+                Err(watched) => return Ok(watched),
+            };
+            loop {
+                match watched(deadline, is_cancelled, responses.message()).await? {
+                    Ok(Some(response)) => {
+                        if take(response) {
+                            return Ok(Watched::Ended);
+                        }
+                    }
+                    Ok(None) => return Ok(Watched::Ended),
+                    Err(watched) => return Ok(watched),
+                }
+            }
+        };
+        self.runtime.block_on(call)
+    }
+
     async fn grpc(&self) -> Result<Grpc<Channel>, Status> {
         let mut grpc = Grpc::new(self.channel.clone());
         grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
@@ -182,6 +228,41 @@ async fn in_time<A>(
         Err(_) => Err(Fault::Slow),
         Ok(Ok(response)) => Ok(Some(response)),
         Ok(Err(status)) => fault(&status).map_or(Ok(None), Err),
+    }
+}
+
+/// The end of a stream that was [watched](Server::watch).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Watched {
+    /// The stream ended, or its last response was received.
+    Ended,
+    /// The server does not know the object of the call.
+    NotFound,
+    /// The server lacks what the call needs (`FAILED_PRECONDITION`).
+    Precondition,
+}
+
+/// The interval in which a call checks for cancellation.
+const CANCELLATION_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Waits for a part of a call until the deadline, or until the run is cancelled.
+async fn watched<A>(
+    deadline: Instant,
+    is_cancelled: &(dyn Fn() -> bool + Sync),
+    call: impl Future<Output = Result<A, Status>>,
+) -> Result<Result<A, Watched>, Fault> {
+    let mut call = std::pin::pin!(call);
+    loop {
+        let until = deadline.min(Instant::now() + CANCELLATION_INTERVAL);
+        match timeout_at(until.into(), call.as_mut()).await {
+            Ok(Ok(response)) => return Ok(Ok(response)),
+            Ok(Err(status)) if status.code() == Code::FailedPrecondition => {
+                return Ok(Err(Watched::Precondition));
+            }
+            Ok(Err(status)) => return fault(&status).map_or(Ok(Err(Watched::NotFound)), Err),
+            Err(_) if Instant::now() >= deadline || is_cancelled() => return Err(Fault::Slow),
+            Err(_) => {}
+        }
     }
 }
 

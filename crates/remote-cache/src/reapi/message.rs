@@ -1,4 +1,4 @@
-//! The Protobuf messages of the Remote Execution API, version 2, and of ByteStream that a cache client needs, with the fields
+//! The Protobuf messages of the Remote Execution API, version 2, and of ByteStream that a client of cache and execution needs, with the fields
 //! that are used. They are written by hand and not generated, so that the build needs no `protoc`.
 //!
 //! <https://github.com/bazelbuild/remote-apis/blob/main/build/bazel/remote/execution/v2/remote_execution.proto>
@@ -27,10 +27,17 @@ impl From<Blob> for Digest {
 pub(super) struct ActionResult {
     #[prost(message, repeated, tag = "2")]
     pub(super) output_files: Vec<OutputFile>,
+    #[prost(int32, tag = "4")]
+    pub(super) exit_code: i32,
     #[prost(bytes = "vec", tag = "5")]
     pub(super) stdout_raw: Vec<u8>,
     #[prost(message, optional, tag = "6")]
     pub(super) stdout_digest: Option<Digest>,
+    /// The signature of a record of the cache.
+    #[prost(bytes = "vec", tag = "7")]
+    pub(super) stderr_raw: Vec<u8>,
+    #[prost(message, optional, tag = "8")]
+    pub(super) stderr_digest: Option<Digest>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -205,4 +212,125 @@ pub(super) struct WriteRequest {
 pub(super) struct WriteResponse {
     #[prost(int64, tag = "1")]
     pub(super) committed_size: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Action {
+    #[prost(message, optional, tag = "1")]
+    pub(super) command_digest: Option<Digest>,
+    #[prost(message, optional, tag = "2")]
+    pub(super) input_root_digest: Option<Digest>,
+    #[prost(message, optional, tag = "6")]
+    pub(super) timeout: Option<Seconds>,
+    #[prost(message, optional, tag = "10")]
+    pub(super) platform: Option<Platform>,
+}
+
+/// `google.protobuf.Duration`, in whole seconds.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(super) struct Seconds {
+    #[prost(int64, tag = "1")]
+    pub(super) seconds: i64,
+}
+
+/// `Command`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct CommandMessage {
+    #[prost(string, repeated, tag = "1")]
+    pub(super) arguments: Vec<String>,
+    #[prost(message, repeated, tag = "2")]
+    pub(super) environment_variables: Vec<Property>,
+    #[prost(string, repeated, tag = "3")]
+    pub(super) output_files: Vec<String>,
+    #[prost(message, optional, tag = "5")]
+    pub(super) platform: Option<Platform>,
+    #[prost(string, repeated, tag = "7")]
+    pub(super) output_paths: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Platform {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) properties: Vec<Property>,
+}
+
+/// `Platform.Property`, and `Command.EnvironmentVariable`, which has the same fields.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Property {
+    #[prost(string, tag = "1")]
+    pub(super) name: String,
+    #[prost(string, tag = "2")]
+    pub(super) value: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Directory {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) files: Vec<FileNode>,
+    #[prost(message, repeated, tag = "2")]
+    pub(super) directories: Vec<DirectoryNode>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct FileNode {
+    #[prost(string, tag = "1")]
+    pub(super) name: String,
+    #[prost(message, optional, tag = "2")]
+    pub(super) digest: Option<Digest>,
+    #[prost(bool, tag = "4")]
+    pub(super) is_executable: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct DirectoryNode {
+    #[prost(string, tag = "1")]
+    pub(super) name: String,
+    #[prost(message, optional, tag = "2")]
+    pub(super) digest: Option<Digest>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ExecuteRequest {
+    #[prost(string, tag = "1")]
+    pub(super) instance_name: String,
+    #[prost(message, optional, tag = "6")]
+    pub(super) action_digest: Option<Digest>,
+    #[prost(int32, tag = "9")]
+    pub(super) digest_function: i32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct WaitExecutionRequest {
+    #[prost(string, tag = "1")]
+    pub(super) name: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ExecuteResponse {
+    #[prost(message, optional, tag = "1")]
+    pub(super) result: Option<ActionResult>,
+    #[prost(message, optional, tag = "3")]
+    pub(super) status: Option<Status>,
+}
+
+/// `google.longrunning.Operation`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Operation {
+    #[prost(string, tag = "1")]
+    pub(super) name: String,
+    #[prost(bool, tag = "3")]
+    pub(super) done: bool,
+    #[prost(message, optional, tag = "4")]
+    pub(super) error: Option<Status>,
+    #[prost(message, optional, tag = "5")]
+    pub(super) response: Option<Any>,
+}
+
+/// `google.protobuf.Any`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Any {
+    #[prost(string, tag = "1")]
+    pub(super) type_url: String,
+    #[prost(bytes = "vec", tag = "2")]
+    pub(super) value: Vec<u8>,
 }

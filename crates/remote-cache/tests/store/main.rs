@@ -157,8 +157,9 @@ fn damaged_cache_files_are_rebuilt() {
 fn unwritable_cache_is_reported_once() {
     let dir = TempDir::new().unwrap();
     let store = open(&dir);
-    fs::remove_dir_all(dir.path().join("tmp")).unwrap();
-    fs::write(dir.path().join("tmp"), "in the way").unwrap();
+    for name in ["ac", "cas"] {
+        fs::write(dir.path().join(name), "in the way").unwrap();
+    }
     assert_eq!(Project::new(FILES).build(Some(&store)), Project::new(FILES).build(None));
     assert_eq!(store.warnings()[0].code, Code::CacheUnwritable);
 }
