@@ -9,22 +9,9 @@ use crate::tree::{self, Json, string};
 ///
 /// # Errors
 /// `gltf-too-large` if the file would exceed the 4 GiB of the format.
-pub(crate) fn glb(json: &Json, mut buffer: Vec<u8>) -> Result<Vec<u8>, Diag> {
-    let mut text = tree::text(json).into_bytes();
-    text.resize(text.len().next_multiple_of(4), b' ');
-    buffer.resize(buffer.len().next_multiple_of(4), 0);
-    let chunk = |bytes: &[u8]| if bytes.is_empty() { 0 } else { bytes.len() + 8 };
-    let length = u32::try_from(12 + chunk(&text) + chunk(&buffer))
-        .map_err(|_| Diag::new(Code::GltfTooLarge, "the result exceeds the 4 GiB of a binary glTF"))?;
-    let mut out = Vec::with_capacity(length as usize);
-    out.extend(b"glTF\x02\0\0\0");
-    out.extend(length.to_le_bytes());
-    for (kind, content) in [(b"JSON", text), (b"BIN\0", buffer)].into_iter().filter(|(_, c)| !c.is_empty()) {
-        out.extend((content.len() as u32).to_le_bytes());
-        out.extend(kind);
-        out.extend(content);
-    }
-    Ok(out)
+pub(crate) fn glb(json: &Json, buffer: &[u8]) -> Result<Vec<u8>, Diag> {
+    kiln_format::glb::write(&tree::text(json), buffer)
+        .map_err(|_| Diag::new(Code::GltfTooLarge, "the result exceeds the 4 GiB of a binary glTF"))
 }
 
 /// Splits a `.glb` into the bytes of a `.gltf` and of its buffer, which has this URI; without a binary chunk, the
@@ -67,7 +54,7 @@ mod tests {
             ("asset", object([("version", string("2.0"))])),
             ("buffers", Json::Array(vec![object([("byteLength", number(5))])])),
         ]);
-        let file = glb(&json, b"abcde".to_vec()).unwrap();
+        let file = glb(&json, b"abcde").unwrap();
         assert!(file.len().is_multiple_of(4) && file.len() == file[8] as usize);
         let (text, buffer) = split(file, "a b.bin").unwrap();
         let read: serde_json::Value = serde_json::from_slice(&text).unwrap();

@@ -211,7 +211,7 @@ fn run(
     if let Some(asset) = tree::get_mut(&mut root, "asset") {
         tree::set(asset, "generator", string("Kiln assetc"));
     }
-    Ok(Exported { glb: container::glb(&root, finished.buffer)?, warnings })
+    Ok(Exported { glb: container::glb(&root, &finished.buffer)?, warnings })
 }
 
 fn names(root: &Json, list: &str) -> Vec<String> {

@@ -10,6 +10,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::attribute::{Elements, Filter, UNSIGNED_INT, UNSIGNED_SHORT};
 use crate::tree::{self, Json, number, object, string};
+use kiln_mesh::VertexCodec;
 
 const ARRAY_BUFFER: usize = 34962;
 const ELEMENT_ARRAY_BUFFER: usize = 34963;
@@ -237,28 +238,15 @@ impl View {
 impl Key {
     /// Compresses the bytes of a view; `None` if the extension does not permit the stride.
     fn encode(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        fn vertices<const STRIDE: usize>(bytes: &[u8]) -> Option<Vec<u8>> {
-            // The extension is defined for version 0 of the vertex codec.
-            meshopt::encode_vertex_buffer_level(bytes.as_chunks::<STRIDE>().0, 2, Some(0)).ok()
-        }
         let indices = || -> Vec<u32> {
             let word = |index: &[u8]| index.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte));
             bytes.chunks_exact(self.stride).map(word).collect()
         };
-        let count = |indices: &[u32]| indices.iter().max().map_or(0, |&most| most as usize + 1);
-        match (self.usage, self.stride) {
-            (Usage::Triangles, _) => meshopt::encode_index_buffer(&indices(), count(&indices())).ok(),
-            (Usage::Indices, _) => meshopt::encode_index_sequence(&indices(), count(&indices())).ok(),
-            (_, 4) => vertices::<4>(bytes),
-            (_, 8) => vertices::<8>(bytes),
-            (_, 12) => vertices::<12>(bytes),
-            (_, 16) => vertices::<16>(bytes),
-            (_, 20) => vertices::<20>(bytes),
-            (_, 24) => vertices::<24>(bytes),
-            (_, 32) => vertices::<32>(bytes),
-            (_, 36) => vertices::<36>(bytes),
-            (_, 64) => vertices::<64>(bytes),
-            _ => None,
+        match self.usage {
+            Usage::Triangles => kiln_mesh::encode_triangles(&indices()),
+            Usage::Indices => kiln_mesh::encode_indices(&indices()),
+            // The extension is defined for version 0 of the vertex codec.
+            Usage::Vertices | Usage::Other => kiln_mesh::encode_vertices(bytes, self.stride, VertexCodec::V0),
         }
     }
 }

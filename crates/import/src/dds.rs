@@ -153,6 +153,17 @@ impl<'a> Dds<'a> {
         Ok(dds)
     }
 
+    /// Returns `true` if the texels have one channel, without alpha.
+    pub fn is_greyscale(&self) -> bool {
+        match self.format {
+            DdsFormat::Bc4 | DdsFormat::R16 => true,
+            DdsFormat::Masked { masks: [red, green, blue, alpha], .. } => {
+                red == green && red == blue && alpha == 0
+            }
+            _ => false,
+        }
+    }
+
     /// Returns layers times faces.
     fn images(&self) -> u64 {
         u64::from(self.layers.max(1)) * u64::from(self.faces)

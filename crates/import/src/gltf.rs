@@ -298,7 +298,8 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
     }
     let drawn = || notes.used.iter().map(|id| &materials[id.0 as usize]);
     let mut warnings = match options.materials {
-        MaterialSelection::Geometry | MaterialSelection::Drawn => material::warnings(drawn()),
+        MaterialSelection::Geometry => Vec::new(),
+        MaterialSelection::Drawn => material::warnings(drawn()),
         MaterialSelection::All => materials.iter().flat_map(|m| m.warnings.iter().cloned()).collect(),
     };
     let lost_sampling: BTreeSet<&str> = match options.materials {
@@ -306,9 +307,6 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
         MaterialSelection::Drawn => drawn().flat_map(|m| m.lost_sampling.iter().copied()).collect(),
         MaterialSelection::All => materials.iter().flat_map(|m| m.lost_sampling.iter().copied()).collect(),
     };
-    if options.materials == MaterialSelection::Geometry {
-        warnings.retain(|warning| warning.code == Code::GltfUv);
-    }
     let mut used: BTreeSet<ImageId> = drawn().flat_map(|material| material.material.images()).collect();
     match options.images {
         ImageSelection::None => used.clear(),

@@ -30,6 +30,8 @@ use kiln_ir::{Image, Texels};
 use crate::Imported;
 use crate::dds::Dds;
 
+pub use png::OpaqueRows;
+
 /// The file extensions of image formats, in lower case and without the dot.
 pub const IMAGE_EXTENSIONS: &[&str] =
     &["png", "jpg", "jpeg", "tga", "bmp", "webp", "qoi", "gif", "tif", "tiff", "psd", "psb"];
@@ -198,6 +200,38 @@ pub fn import_opaque(
     match Kind::of_content(bytes, named) {
         Some(Kind::Png) if named == Some(Kind::Png) => png::import_opaque(bytes, headroom, limits),
         _ => Ok(None),
+    }
+}
+
+/// Starts to decode an image that stores no alpha and 8 bits per channel, row by row. Returns `None` if the image is
+/// another one, its rows are not stored from the top, or [`import`] would rotate it or warn about it; [`import`] reads it
+/// then. The texels are those of [`import`].
+///
+/// # Errors
+/// As for [`import`], of the part of the file before the texels.
+pub fn opaque_rows<'a>(
+    bytes: &'a [u8],
+    extension: &str,
+    limits: &Limits,
+) -> Result<Option<OpaqueRows<'a>>, Diag> {
+    let named = Kind::of_extension(extension);
+    match Kind::of_content(bytes, named) {
+        Some(Kind::Png) if named == Some(Kind::Png) => OpaqueRows::open(bytes, limits),
+        _ => Ok(None),
+    }
+}
+
+/// Returns `true` if the file stores one channel, without alpha: its texels have R = G = B. Palettes and formats that
+/// always store colour are not greyscale, whatever their texels are.
+pub fn is_greyscale(bytes: &[u8], extension: &str, limits: &Limits) -> bool {
+    match Kind::of_content(bytes, Kind::of_extension(extension)) {
+        Some(Kind::Png) => png::is_greyscale(bytes),
+        Some(Kind::Jpeg) => jpeg::is_greyscale(bytes),
+        Some(Kind::Tga) => tga::is_greyscale(bytes),
+        Some(Kind::Tiff) => tiff::is_greyscale(bytes),
+        Some(Kind::Psd) => psd::is_greyscale(bytes),
+        Some(Kind::Dds) => Dds::read(bytes, limits).is_ok_and(|dds| dds.is_greyscale()),
+        Some(Kind::Bmp | Kind::WebP | Kind::Qoi | Kind::Gif | Kind::Ktx2) | None => false,
     }
 }
 

@@ -55,6 +55,7 @@ pub use kiln_diagnostics::{BadPath, Code, Diag, Limits, RelPath, Severity, Sourc
 pub use source::{Directory, MemoryFiles, Recorder};
 
 use files::Files;
+use kiln_diagnostics::counted;
 
 /// The model that an importer read, with its warnings.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,11 +90,6 @@ fn absent_content(bytes: &[u8]) -> Option<Diag> {
         Diag::new(Code::LfsPointer, "the file is a Git LFS pointer, not the content itself")
             .hint("fetch the content: git lfs pull")
     })
-}
-
-/// Formats a number with the noun that it counts: `1 vertex`, `2 vertices`.
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Quotes a string of a source, shortened to a bounded length.

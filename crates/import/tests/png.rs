@@ -66,6 +66,60 @@ fn check(png: &Png) {
         assert_eq!(opaque.bytes[..3], [0; 3]);
         assert!(opaque.bytes[3..].iter().map(|&v| u16::from(v)).eq(png.samples.iter().copied()));
     }
+    let bytes = png.bytes();
+    let rows = image::opaque_rows(&bytes, "png", &Limits::default()).unwrap();
+    assert_eq!(rows.is_some(), is_opaque && !png.interlaced, "{png:?}");
+    if let Some(mut rows) = rows {
+        assert_eq!(rows.size(), (png.width as u32, png.height as u32));
+        let (mut read, mut left) = (Vec::new(), png.height);
+        while left > 0 {
+            let count = left.min(3);
+            let mut texels = vec![0; count * png.width * 4];
+            rows.read(&mut texels).unwrap();
+            read.extend(texels.into_iter().map(u16::from));
+            left -= count;
+        }
+        assert_eq!(read, png.rgba(), "{png:?}");
+        assert_eq!(rows.read(&mut vec![0; png.width * 4]).unwrap_err().code, Code::ImageCorrupt);
+    }
+}
+
+/// Decodes an image row by row, two rows at a time.
+fn by_rows(file: &[u8], height: usize, row_len: usize) -> Option<Result<Vec<u8>, Code>> {
+    let mut rows = match image::opaque_rows(file, "png", &Limits::default()) {
+        Ok(rows) => rows?,
+        Err(error) => return Some(Err(error.code)),
+    };
+    let mut texels = vec![0; height * row_len];
+    let read = texels.chunks_mut(2 * row_len).try_for_each(|two| rows.read(two));
+    Some(read.map(|()| texels).map_err(|error| error.code))
+}
+
+#[test]
+fn rows_of_damaged_files_are_errors_as_those_of_whole_images() {
+    let file = png(2, 8, (5, 7), false, false).bytes();
+    let whole = |file: &[u8]| {
+        let imported = image::import(file, "png", &Limits::default()).map_err(|error| error.code)?;
+        Ok(imported.value.into_rgba8())
+    };
+    assert_eq!(by_rows(&file, 7, 20).unwrap(), whole(&file));
+    let flips = (0..file.len()).map(|at| {
+        let mut damaged = file.clone();
+        damaged[at] ^= 1;
+        damaged
+    });
+    let prefixes = (0..file.len()).map(|len| file[..len].to_vec());
+    let (mut compared, mut errors) = (0, 0);
+    for damaged in flips.chain(prefixes) {
+        // A damaged header may state another size.
+        let (found, expected) = (by_rows(&damaged, 7, 20), whole(&damaged));
+        if let Some(found) = found {
+            assert_eq!(found.is_ok(), expected.is_ok(), "{found:?} {expected:?}");
+            compared += 1;
+            errors += usize::from(found.is_err());
+        }
+    }
+    assert!(compared > 200 && errors > 190, "{compared} {errors}");
 }
 
 #[test]
@@ -75,6 +129,9 @@ fn leaves_images_to_rotate_or_to_warn_about_to_the_other_path() {
     assert!(opaque(&file, "PNG").is_some());
     assert_eq!(opaque(&file, "jpg"), None, "the extension is for another format");
     assert_eq!(opaque(b"BM", "png"), None);
+    let has_rows =
+        |file: &[u8], name: &str| image::opaque_rows(file, name, &Limits::default()).unwrap().is_some();
+    assert!(has_rows(&file, "PNG") && !has_rows(&file, "jpg") && !has_rows(b"BM", "png"));
     // An orientation may follow the texels: a TIFF structure with tag 274 = 6.
     let mut exif = Vec::new();
     let tiff = b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0";
@@ -83,6 +140,7 @@ fn leaves_images_to_rotate_or_to_warn_about_to_the_other_path() {
         let mut rotated = file.clone();
         rotated.splice(at..at, exif.iter().copied());
         assert_eq!(opaque(&rotated, "png"), None);
+        assert!(!has_rows(&rotated, "png"));
         let imported = image::import(&rotated, "png", &Limits::default()).unwrap();
         assert_eq!((imported.value.width(), imported.warnings.len()), (2, 1));
     }

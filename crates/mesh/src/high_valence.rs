@@ -22,15 +22,20 @@ pub(crate) fn is_any(indices: &[u32], vertex_count: usize) -> bool {
 /// Redirects corners of high-valence vertices to copies. Returns, for each vertex added after the first
 /// `vertex_count`, the vertex that it copies.
 pub(crate) fn split(indices: &mut [u32], vertex_count: usize) -> Vec<u32> {
-    if !is_any(indices, vertex_count) {
-        return Vec::new();
+    match is_any(indices, vertex_count) {
+        true => split_above(indices, vertex_count, MAX_VALENCE),
+        false => Vec::new(),
     }
+}
+
+/// Redirects corners beyond `limit` of each vertex to copies, like [`split`].
+pub(crate) fn split_above(indices: &mut [u32], vertex_count: usize, limit: u32) -> Vec<u32> {
     let mut copies = Vec::new();
     // The current copy of each vertex, and the number of its corners.
     let mut current: Vec<(u32, u32)> = (0..vertex_count as u32).map(|vertex| (vertex, 0)).collect();
     for index in indices {
         let (name, taken) = &mut current[*index as usize];
-        if *taken == MAX_VALENCE {
+        if *taken == limit {
             (*name, *taken) = ((vertex_count + copies.len()) as u32, 0);
             copies.push(*index);
         }

@@ -4,6 +4,7 @@
 
 pub mod bounds;
 pub mod clusters;
+mod encode;
 mod high_valence;
 pub mod meshlets;
 mod normals;
@@ -21,6 +22,7 @@ mod vector;
 mod weld;
 
 pub use bounds::Bounds;
+pub use encode::{VertexCodec, encode_indices, encode_triangles, encode_vertices};
 pub use meshlets::Meshlets;
 pub use process::{
     ExtraAttributes, LodRule, MeshInput, MeshOptions, MeshOutput, MorphInput, MorphTarget, Note,

@@ -13,16 +13,31 @@ pub(crate) const OVERDRAW_THRESHOLD: f32 = 1.05;
 
 /// Orders triangles for the post-transform vertex cache, so that fewer vertices are transformed twice.
 ///
-/// The algorithm visits every remaining triangle around a vertex repeatedly. So it gets a mesh whose
-/// high-valence vertices are split, and the copies are merged again in its result: any valence takes
-/// near-linear time.
+/// The algorithm visits every remaining triangle around the vertices in the cache repeatedly. So it gets a mesh
+/// whose high-valence vertices are split, and the copies are merged again in its result: any valence takes
+/// near-linear time. Where nearly all corners are at such vertices, as in triangles between a few points, the
+/// cache is full of them, and they are split further.
 pub(crate) fn vertex_cache(triangles: Triangles<'_>) -> Vec<u32> {
+    /// The mean valence of corners above which vertices are split further; that of a fan is a third of
+    /// [`high_valence::MAX_VALENCE`].
+    const DENSE_MEAN_VALENCE: u64 = high_valence::MAX_VALENCE as u64 / 2;
+    /// The valence after that split.
+    const DENSE_VALENCE: u32 = 64;
     let count = triangles.vertex_count();
-    if !high_valence::is_any(triangles.indices(), count) {
+    let mut valences = vec![0u32; count];
+    triangles.indices().iter().for_each(|&index| valences[index as usize] += 1);
+    let limited = valences
+        .iter()
+        .map(|&valence| u64::from(valence) * u64::from(valence.min(high_valence::MAX_VALENCE)));
+    let limit = match limited.sum::<u64>() > DENSE_MEAN_VALENCE * triangles.indices().len() as u64 {
+        true => DENSE_VALENCE,
+        false => high_valence::MAX_VALENCE,
+    };
+    if valences.iter().all(|&valence| valence <= limit) {
         return meshopt::optimize_vertex_cache(triangles.indices(), count);
     }
     let mut split = triangles.indices().to_vec();
-    let copies = high_valence::split(&mut split, count);
+    let copies = high_valence::split_above(&mut split, count, limit);
     let mut ordered = meshopt::optimize_vertex_cache(&split, count + copies.len());
     for index in &mut ordered {
         *index = (*index as usize).checked_sub(count).map_or(*index, |copy| copies[copy]);
@@ -101,6 +116,17 @@ pub(crate) mod tests {
         let triangles = Triangles::new(&fan, count as usize + 2).unwrap();
         let ordered = vertex_cache(triangles);
         let ordered = Triangles::new(&ordered, count as usize + 2).unwrap();
+        assert_eq!(multiset(ordered.iter()), multiset(triangles.iter()));
+    }
+
+    /// All triangles between fifty vertices: every vertex in the cache has high valence.
+    #[test]
+    fn triangles_between_few_vertices_are_kept() {
+        let corner = |i: u32| (i.wrapping_mul(2_654_435_761) >> 16) % 50;
+        let indices: Vec<u32> = (0..60_000).map(corner).collect();
+        let triangles = Triangles::new(&indices, 50).unwrap();
+        let ordered = vertex_cache(triangles);
+        let ordered = Triangles::new(&ordered, 50).unwrap();
         assert_eq!(multiset(ordered.iter()), multiset(triangles.iter()));
     }
 

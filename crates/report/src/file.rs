@@ -9,9 +9,11 @@ use crate::texture_images::{MAX_IMAGES, TextureImages, decode_images};
 use crate::tiles::{Tile, TileWriter};
 use kiln_engine::Json;
 use kiln_format::hmat::HmatView;
+use kiln_format::hmesh;
 use kiln_format::hpack::PackKind;
 use kiln_format::ktx2::{Ktx2View, Shape};
 use kiln_format::{Fact, by_path};
+use std::borrow::Cow;
 use std::io;
 
 type Read<'a> = dyn Fn(&str) -> io::Result<Vec<u8>> + Sync + 'a;
@@ -20,6 +22,15 @@ type Read<'a> = dyn Fn(&str) -> io::Result<Vec<u8>> + Sync + 'a;
 pub(crate) fn is_geometry(path: &str) -> bool {
     matches!(PackKind::from_path(path), PackKind::Mesh | PackKind::Animation | PackKind::Font)
         || by_path(path).is_some_and(|format| format.name() == "hscn")
+}
+
+/// Returns a file that the page reads in place: a compressed mesh is decoded.
+fn in_place(bytes: Vec<u8>) -> Vec<u8> {
+    let decoded = match hmesh::decoded(&bytes) {
+        Ok(Cow::Owned(decoded)) => Some(decoded),
+        _ => None,
+    };
+    decoded.unwrap_or(bytes)
 }
 
 /// A file after the first pass.
@@ -101,7 +112,7 @@ impl ScannedFile {
             if format.pack_kind() == PackKind::Texture {
                 scanned.shape = Ktx2View::read(&bytes).ok().map(|view| (view.shape(), view.level_count()));
             }
-            scanned.geometry = keep.then_some(bytes);
+            scanned.geometry = keep.then_some(bytes).map(in_place);
         }
         scanned
     }

@@ -28,7 +28,7 @@ pub use previous::{PreviousReport, PreviousReportError};
 pub use tiles::Tiles;
 
 use file::{Entry, ScannedFile};
-use kiln_engine::Json;
+use kiln_engine::{Json, counted};
 use kiln_format::FORMATS;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,7 +155,7 @@ pub fn report_with_tiles(files: &Files<'_>, options: &Options, tiles: Option<&Ti
         };
         notes.push(format!(
             "{} downsampled to at most {cap} texels in width and height ({why})",
-            count(reduced, "texture is", "textures are")
+            counted(reduced, "texture is", "textures are")
         ));
     }
 
@@ -172,7 +172,7 @@ pub fn report_with_tiles(files: &Files<'_>, options: &Options, tiles: Option<&Ti
         notes.push(format!(
             "only the first {} images of each mip level are shown for {}",
             texture_images::MAX_IMAGES,
-            count(more, "texture", "textures")
+            counted(more, "texture", "textures")
         ));
     }
     let change = options.since.as_ref().map(|since| compare(since, &mut entries));
@@ -214,7 +214,7 @@ fn choose_geometry(files: &Files<'_>, budget: u64) -> (BTreeSet<String>, Vec<Str
     let left = all.len() - chosen.len();
     let note = format!(
         "{} not embedded, to limit the size of the report",
-        count(left, "mesh or animation file is", "meshes and animation files are")
+        counted(left, "mesh or animation file is", "meshes and animation files are")
     );
     (chosen, if left > 0 { vec![note] } else { vec![] })
 }
@@ -308,10 +308,6 @@ fn kinds(entries: &[Entry], since: Option<&PreviousReport>) -> Json {
 
 fn total(sizes: impl Iterator<Item = u64>) -> u64 {
     sizes.fold(0, u64::saturating_add)
-}
-
-fn count(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 /// Maps paths to their indices in the list.

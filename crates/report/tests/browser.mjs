@@ -19,6 +19,37 @@ const check = (what, good, seen = "") => {
   console.log(`${good ? "ok  " : "FAIL"} ${what}${good ? "" : "  " + JSON.stringify(seen)}`);
 };
 
+/** Returns a glTF of a coloured quad whose upper edge a morph target moves, and of a clip. */
+function animatedModel() {
+  const arrays = [
+    new Float32Array([-1, 0, 0, 1, 0, 0, 1, 1, 0, -1, 1, 0]),
+    new Float32Array([0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1]),
+    new Float32Array([1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1, 1, 1, 0, 1]),
+    new Uint16Array([0, 1, 2, 0, 2, 3]),
+    new Float32Array([0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0]),
+    new Float32Array([0, 1, 2]),
+    new Float32Array([0, 0, 0, 1, 0, 0.7071068, 0, 0.7071068, 0, 0, 0, 1]),
+    new Float32Array([0, 1, 0]),
+  ];
+  const types = ["VEC3", "VEC3", "VEC4", "SCALAR", "VEC3", "SCALAR", "VEC4", "SCALAR"], width = { SCALAR: 1, VEC3: 3, VEC4: 4 };
+  const bytes = Buffer.concat(arrays.map((array) => Buffer.from(array.buffer)));
+  let offset = 0;
+  const bufferViews = arrays.map((array) => ({ buffer: 0, byteOffset: (offset += array.byteLength) - array.byteLength, byteLength: array.byteLength }));
+  const accessors = arrays.map((array, n) => ({ bufferView: n, componentType: n === 3 ? 5123 : 5126, count: array.length / width[types[n]], type: types[n] }));
+  Object.assign(accessors[0], { min: [-1, 0, 0], max: [1, 1, 0] });
+  Object.assign(accessors[4], { min: [0, 0, 0], max: [0, 1, 0] });
+  Object.assign(accessors[5], { min: [0], max: [2] });
+  return {
+    asset: { version: "2.0" }, scene: 0, scenes: [{ nodes: [0] }], nodes: [{ name: "pole", mesh: 0 }],
+    meshes: [{ primitives: [{ attributes: { POSITION: 0, NORMAL: 1, COLOR_0: 2 }, indices: 3, targets: [{ POSITION: 4 }] }], weights: [0], extras: { targetNames: ["raise"] } }],
+    animations: [{
+      name: "wave", samplers: [{ input: 5, output: 6 }, { input: 5, output: 7 }],
+      channels: [{ sampler: 0, target: { node: 0, path: "rotation" } }, { sampler: 1, target: { node: 0, path: "weights" } }],
+    }],
+    accessors, bufferViews, buffers: [{ byteLength: bytes.length, uri: "data:application/octet-stream;base64," + bytes.toString("base64") }],
+  };
+}
+
 /* ---- Test files ---- */
 
 const tree = join(room, "tree"), old = join(room, "old.html"), page = join(room, "new.html");
@@ -29,6 +60,15 @@ const first = run("report", tree, "--out", old);
 check("a report on a valid output succeeds", first.status === 0, first.stderr);
 const all = readdirSync(tree, { recursive: true, withFileTypes: true }).filter((e) => e.isFile()).map((e) => join(e.parentPath ?? e.path, e.name));
 const some = (ext, n = 0) => all.filter((f) => f.endsWith(ext)).sort()[n];
+// A model with vertex colours, a morph target, and a clip that rotates its node and moves the weight.
+const scene = join(room, "scene");
+mkdirSync(join(scene, "assets"), { recursive: true });
+writeFileSync(join(scene, "assets", "flag.gltf"), JSON.stringify(animatedModel()));
+writeFileSync(join(scene, "assetc.yml"), "default: {mesh: {merge: false, scene_data: true}}\n");
+const built = spawnSync(assetc, ["-q"], { encoding: "utf8", cwd: scene });
+check("a model with morph targets and node animation compiles", built.status === 0, built.stderr);
+const parts = readdirSync(join(scene, "runtime")).filter((name) => name.startsWith("flag."));
+for (const name of parts) cpSync(join(scene, "runtime", name), join(tree, name));
 const markupNames = ['"><img src=x onerror=window.pwned=1>.ktx2', "<", "'onmouseover='window.pwned=1.hmesh"];
 cpSync(some(".ktx2"), join(tree, markupNames[0]));
 mkdirSync(join(tree, markupNames[1]));
@@ -40,7 +80,7 @@ rmSync(some(".ktx2", 2));
 const second = run("report", tree, "--out", page, "--since", old, "--json");
 check("a report on a damaged output is written, and the exit code is 1", second.status === 1, second.stderr);
 const summary = JSON.parse(second.stdout);
-check("the JSON summary counts damaged and changed files", summary.broken === 2 && summary.since.added === 3 && summary.since.removed === 1 && summary.since.changed === 1, summary);
+check("the JSON summary counts damaged and changed files", summary.broken === 2 && summary.since.added === 3 + parts.length && summary.since.removed === 1 && summary.since.changed === 1, summary);
 const data = JSON.parse(readFileSync(page, "utf8").split('id="kiln-report">')[1].split("</script>")[0]);
 
 /* ---- The browser ---- */
@@ -293,6 +333,30 @@ try {
       check(`${mesh.path}: the skeleton is drawn`, (await settled()).hash !== still.hash);
     }
   }
+
+  // Vertex colours, morph targets and the clips of a scene.
+  await click(card("flag.hmesh"));
+  await until(`document.querySelector("${view}")?.dataset.frames > 0`);
+  const modeNames = await ask(`[...document.querySelectorAll('#detail [aria-label="Shading"] button')].map((b) => b.textContent)`);
+  const colours = modeNames.findIndex((name) => name.startsWith("Colours"));
+  check("vertex colours are a shading mode", colours >= 0, modeNames);
+  await click(`#detail [aria-label="Shading"] button:nth-child(${colours + 1})`);
+  const resting = await settled();
+  const hues = await ask(`(() => { const c = document.querySelector("${view}"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, found = new Set();
+    for (let i = 0; i < d.length; i += 4) if (d[i + 3] === 255) found.add([d[i], d[i + 1], d[i + 2]].map((v) => v > 170 ? 1 : 0).join("")); return [...found]; })()`);
+  check("the colours of the vertices are drawn", ["100", "010", "001"].every((hue) => hues.includes(hue)), hues);
+  const slide = async (label, value) => { await ask(`((i) => { i.value = ${value}; i.dispatchEvent(new Event("input")); })(document.querySelector('#detail input[aria-label="${label}"]'))`); return settled(); };
+  check("a slider has the name of its morph target", await ask(`document.querySelector('#detail .morphs label').textContent`).then((t) => t.startsWith("raise")));
+  const raised = await slide("Morph target raise", 1);
+  check("a morph target moves vertices", raised.hash !== resting.hash && raised.drawn > 1.2 * resting.drawn, [raised, resting]);
+  check("a morph target moves them back", (await slide("Morph target raise", 0)).drawn === resting.drawn);
+  await shot("morphs");
+  await ask(`((s) => { s.value = 0; s.dispatchEvent(new Event("change")); })(document.querySelector('#detail select[aria-label="Clip"]'))`);
+  const turned = await slide("Time", 1);
+  check("a clip moves the weights of its node", turned.drawn > 1.2 * resting.drawn, [turned, resting]);
+  check("a clip rotates its node", turned.hash !== raised.hash, [turned, raised]);
+  await shot("node-animation");
+  check("a clip ends as it started", Math.abs((await slide("Time", 2)).drawn - resting.drawn) < 0.02, resting);
 
   // Materials, animations, shaders.
   const table = data.files.find((f) => f.ext === "hmat" && !f.error);

@@ -137,6 +137,15 @@ fn tree() -> Tree {
 }
 
 #[test]
+fn compressed_mesh_is_embedded_decoded() {
+    // Without an encoder every chunk is stored as it is, in a file of version 3.
+    let packed = hmesh::write_compressed(&mesh(), |_| None).unwrap();
+    let tree = Tree::from([("packed.hmesh".to_owned(), packed)]);
+    let made = page(&tree, &Options::default());
+    assert_eq!(blob(&made.html, &file(&data(&made.html), "packed.hmesh")["blob"]), mesh());
+}
+
+#[test]
 fn page_lists_every_file() {
     let tree = tree();
     let made = page(&tree, &Options::default());

@@ -59,8 +59,7 @@ pub use scan::{Reference, references};
 pub use stage::{Language, language_of, stage_of};
 pub use wgsl::stages as wgsl_stages;
 pub use worker::{
-    Channel, WorkerError, compile_in_worker, limit_memory, read_frame, serve, warm_up, wgsl_stages_in_worker,
-    write_frame,
+    Channel, WorkerError, compile_in_worker, read_frame, serve, warm_up, wgsl_stages_in_worker, write_frame,
 };
 
 use kiln_engine::{Code, Diag};

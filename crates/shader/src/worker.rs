@@ -233,20 +233,6 @@ fn write_compile(source: &Source<'_>, options: &Options<'_>) -> Vec<u8> {
     frame.finish()
 }
 
-/// Limits the memory that this process may map to `bytes`, including its stacks, and disables core dumps.
-/// Only Unix has such limits; elsewhere, or where the system refuses, nothing changes.
-pub fn limit_memory(bytes: u64) {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, Rlimit, setrlimit};
-        let limit = |bytes| Rlimit { current: Some(bytes), maximum: Some(bytes) };
-        let _ = setrlimit(Resource::As, limit(bytes));
-        let _ = setrlimit(Resource::Core, limit(0));
-    }
-    #[cfg(not(unix))]
-    let _ = bytes;
-}
-
 /// Handles requests until the input ends.
 ///
 /// # Errors

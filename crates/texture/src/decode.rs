@@ -3,6 +3,7 @@
 //! Rejects mip levels that are larger than a limit before it allocates, frames that do not have the declared size, and
 //! blocks of a reserved mode.
 
+use half::f16;
 use kiln_block_encoders::{astc, bc6h, eac, etc2};
 use kiln_format::ktx2::{Ktx2View, Payload, Supercompression};
 use kiln_uastc::bc;
@@ -120,30 +121,75 @@ pub fn decode_level(
     let side = view.payload().block_side();
     let row_len = width.div_ceil(side) as usize * view.payload().block_len() as usize;
     let image_len = row_len * height.div_ceil(side) as usize;
-    let image = |bytes: &[u8]| {
-        let texels = match view.payload() {
-            Payload::Rgba8 => DecodedTexels::Rgba8(bytes.as_chunks::<4>().0.to_vec()),
-            Payload::Rgba16F => {
-                let texel = |texel: &[u8; 8]| {
-                    std::array::from_fn(|c| u16::from_le_bytes([texel[2 * c], texel[2 * c + 1]]))
-                };
-                DecodedTexels::Rgba16F(bytes.as_chunks::<8>().0.iter().map(texel).collect())
-            }
-            Payload::R16 => DecodedTexels::Rgba16(sixteen_bit(bytes, 1)),
-            Payload::Rg16 => DecodedTexels::Rgba16(sixteen_bit(bytes, 2)),
-            Payload::Rgba16 => DecodedTexels::Rgba16(sixteen_bit(bytes, 4)),
-            payload @ (Payload::Bc6h | Payload::Bc6hSigned) => {
-                let decode = |block: &[u8]| decode_hdr_block(payload, block);
-                DecodedTexels::Rgba16F(blocks(payload, bytes, width, height, decode)?)
-            }
-            payload => {
-                let decode = |block: &[u8]| decode_block(payload, block);
-                DecodedTexels::Rgba8(blocks(payload, bytes, width, height, decode)?)
-            }
-        };
-        Ok(DecodedImage { width, height, texels })
+    bytes.chunks_exact(image_len).map(|bytes| decode_image(payload, bytes, width, height)).collect()
+}
+
+/// Decodes one image of a mip level without supercompression.
+pub(crate) fn decode_image(
+    payload: Payload,
+    bytes: &[u8],
+    width: u32,
+    height: u32,
+) -> Result<DecodedImage, DecodeError> {
+    let texels = match payload {
+        Payload::Rgba8 => DecodedTexels::Rgba8(bytes.as_chunks::<4>().0.to_vec()),
+        Payload::Rgba16F => {
+            let texel = |texel: &[u8; 8]| {
+                std::array::from_fn(|c| u16::from_le_bytes([texel[2 * c], texel[2 * c + 1]]))
+            };
+            DecodedTexels::Rgba16F(bytes.as_chunks::<8>().0.iter().map(texel).collect())
+        }
+        Payload::R16 => DecodedTexels::Rgba16(sixteen_bit(bytes, 1)),
+        Payload::Rg16 => DecodedTexels::Rgba16(sixteen_bit(bytes, 2)),
+        Payload::Rgba16 => DecodedTexels::Rgba16(sixteen_bit(bytes, 4)),
+        payload @ (Payload::Bc6h | Payload::Bc6hSigned) => {
+            let decode = |block: &[u8]| decode_hdr_block(payload, block);
+            DecodedTexels::Rgba16F(blocks(payload, bytes, width, height, decode)?)
+        }
+        payload => {
+            let decode = |block: &[u8]| decode_block(payload, block);
+            DecodedTexels::Rgba8(blocks(payload, bytes, width, height, decode)?)
+        }
     };
-    bytes.chunks_exact(image_len).map(image).collect()
+    Ok(DecodedImage { width, height, texels })
+}
+
+impl DecodedImage {
+    /// Returns a texel of the image enlarged to `width` × `height` by bilinear interpolation of the stored values, as a GPU
+    /// samples a texture of a lower resolution; a texel of the image itself if that is its size. Channels of 8 and 16 bits
+    /// are from 0 to 1.
+    #[must_use]
+    pub fn enlarged_texel(&self, x: u32, y: u32, (width, height): (u32, u32)) -> [f32; 4] {
+        if (width, height) == (self.width, self.height) {
+            return self.texel(x, y);
+        }
+        let (left, right, across) = neighbours(x, width, self.width);
+        let (top, bottom, down) = neighbours(y, height, self.height);
+        let row = |y: u32| {
+            let (a, b) = (self.texel(left, y), self.texel(right, y));
+            std::array::from_fn::<f32, 4, _>(|c| a[c] + (b[c] - a[c]) * across)
+        };
+        let (a, b) = (row(top), row(bottom));
+        std::array::from_fn(|c| a[c] + (b[c] - a[c]) * down)
+    }
+
+    fn texel(&self, x: u32, y: u32) -> [f32; 4] {
+        let at = y as usize * self.width as usize + x as usize;
+        match &self.texels {
+            DecodedTexels::Rgba8(v) => v[at].map(|value| f32::from(value) / 255.0),
+            DecodedTexels::Rgba16(v) => v[at].map(|value| f32::from(value) / 65535.0),
+            DecodedTexels::Rgba16F(v) => v[at].map(|bits| f16::from_bits(bits).to_f32()),
+        }
+    }
+}
+
+/// Returns the two texels of `side` around the centre of texel `at` of `enlarged`, and the weight of the second one. Texels
+/// repeat past the edges.
+fn neighbours(at: u32, enlarged: u32, side: u32) -> (u32, u32, f32) {
+    let centre = (f64::from(at) + 0.5) * f64::from(side) / f64::from(enlarged) - 0.5;
+    let first = centre.floor();
+    let clamped = |value: f64| value.clamp(0.0, f64::from(side - 1)) as u32;
+    (clamped(first), clamped(first + 1.0), (centre - first) as f32)
 }
 
 /// Expands texels of one, two or four 16-bit channels. One channel becomes grey.

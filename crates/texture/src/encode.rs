@@ -59,6 +59,27 @@ impl Target {
         }
     }
 
+    /// Returns whether the encoded blocks do not depend on each other, as they do with RDO.
+    pub(crate) fn has_independent_blocks(&self) -> bool {
+        match self {
+            Target::Uastc(_, options) | Target::Astc(_, options) => options.rdo.is_none(),
+            Target::Bc7(_, options) => options.rdo.is_none(),
+            Target::Blocks(..) => true,
+            Target::Raw => false,
+        }
+    }
+
+    /// Returns the channel swizzle of the encoded texels.
+    pub(crate) fn swizzle(&self) -> Swizzle {
+        match self {
+            Target::Uastc(swizzle, _)
+            | Target::Astc(swizzle, _)
+            | Target::Bc7(swizzle, _)
+            | Target::Blocks(swizzle, ..) => *swizzle,
+            Target::Raw => Swizzle::Rgba,
+        }
+    }
+
     /// Returns the bytes of a block of 4×4 texels.
     fn block_bytes(&self) -> usize {
         match self {
@@ -130,28 +151,21 @@ pub(crate) fn encode_strips(
         .map_init(Vec::new, |scratch, (i, strip)| {
             let first = rows.start + i as u32 * strip_rows;
             let rows = first..rows.end.min(first.saturating_add(strip_rows));
-            match target {
-                Target::Raw => {
-                    read(rows, strip);
-                    false
-                }
-                Target::Uastc(swizzle, _)
-                | Target::Astc(swizzle, _)
-                | Target::Bc7(swizzle, _)
-                | Target::Blocks(swizzle, ..) => {
-                    scratch.resize(rows.len() * width as usize * 4, 0);
-                    read(rows.clone(), scratch);
-                    swizzle.apply(scratch);
-                    encode_blocks(scratch, width, rows.len() as u32, target, strip);
-                    any_alpha(scratch)
-                }
+            if matches!(target, Target::Raw) {
+                read(rows, strip);
+                return false;
             }
+            scratch.resize(rows.len() * width as usize * 4, 0);
+            read(rows.clone(), scratch);
+            target.swizzle().apply(scratch);
+            encode_blocks(scratch, width, rows.len() as u32, target, strip);
+            any_alpha(scratch)
         })
         .reduce(|| false, |a, b| a | b)
 }
 
-/// Encodes the blocks of one strip.
-fn encode_blocks(rgba: &[u8], width: u32, height: u32, target: &Target, out: &mut [u8]) {
+/// Encodes the blocks of one strip of swizzled RGBA8 texels.
+pub(crate) fn encode_blocks(rgba: &[u8], width: u32, height: u32, target: &Target, out: &mut [u8]) {
     let all: Range<u32> = 0..height.div_ceil(4);
     let Some(view) = kiln_uastc::View::tight(rgba, width, height) else { return };
     match target {

@@ -34,6 +34,7 @@
 //! # Ok::<(), kiln_texture::Error>(())
 //! ```
 
+mod block_format;
 mod channel_map;
 mod channel_packing;
 mod coverage;
@@ -48,8 +49,10 @@ mod hdr;
 mod high_precision;
 mod kernel;
 mod lut;
+mod mip_tail;
 mod mips;
 mod plane;
+mod row_stream;
 mod srgb;
 mod streaming;
 mod supercompress;
@@ -59,21 +62,23 @@ mod wrapped_plane;
 
 use std::time::Instant;
 
-use kiln_ir::{Image, Lut};
+use kiln_ir::{Image, Lut, Texels};
 
 use encode::{Blocks, Target};
 use filter_mode::FilterMode;
 use plane::{ClampedPlane, Plane};
+use streaming::MipChain;
 use swizzle::Swizzle;
 use wrapped_plane::WrappedPlane;
 
+pub use block_format::{BlockChoice, BlockFormat, GpuTarget};
 pub use channel_map::{ChannelMap, flip_green};
 pub use channel_packing::{ChannelPlane, PackedChannel, pack_channels};
 pub use decode::{
     DecodeError, DecodedImage, DecodedTexels, decode_block, decode_hdr_block, decode_level, inflate_level,
 };
 pub use environment::{EnvironmentSettings, encode_environment};
-pub use goal::{Goal, Reached, reach};
+pub use goal::{Choice, Goal, GoalSearch, Ladder, Reached, angle, brightest};
 pub use hdr::{HdrSettings, encode_hdr};
 pub use high_precision::{FloatLevel, levels_16, levels_f32};
 pub use kiln_format::ktx2::{Channels, Payload};
@@ -146,31 +151,6 @@ impl Default for Settings {
             deadline: None,
         }
     }
-}
-
-/// A block-compressed texture format with 4×4 texels in 8 or 16 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BlockFormat {
-    /// UASTC LDR 4×4, which transcodes to the block formats of any GPU.
-    #[default]
-    Uastc,
-    /// BC7, which desktop GPUs support.
-    Bc7,
-    /// ASTC 4×4, which mobile GPUs support: UASTC, transcoded without loss.
-    Astc4x4,
-    /// BC1: colour and one bit of alpha in 8 bytes.
-    Bc1,
-    /// BC3: colour and alpha.
-    Bc3,
-    /// BC4: the red channel in 8 bytes.
-    Bc4,
-    /// BC5: the red and the green channel.
-    Bc5,
-    /// BC6H: HDR images only, see [`encode_hdr`].
-    Bc6h,
-    /// ETC2 for colour, in 8 bytes if it is opaque, otherwise with EAC alpha; EAC RG11 for normal maps and R11 for
-    /// greyscale.
-    Etc2,
 }
 
 /// A mip level as it is stored.
@@ -383,7 +363,19 @@ fn encode_layers(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Re
     let images = layers.iter().map(Vec::len).sum::<usize>();
     let opaque = !layers.iter().flatten().any(Image::has_alpha);
     let target = target(mode, settings, opaque)?;
-    let mut levels: Vec<Vec<u8>> = (0..settings.mips.levels(width, height))
+    let count = settings.mips.levels(width, height);
+    if is_huge(&layers, (width, height), mode, settings, &target) {
+        let image = layers.into_iter().flatten().next().ok_or(Error::Empty)?;
+        let (source, filter_mode) = ((image.width(), image.height()), filter_mode(mode, !opaque, settings));
+        let (texels, mut at) = (image.into_rgba8(), 0);
+        let next = |rows: &mut [u8]| {
+            rows.copy_from_slice(&texels[at..at + rows.len()]);
+            at += rows.len();
+            Ok::<(), Error>(())
+        };
+        return encode_row_stream(source, next, mode, filter_mode, settings, &target);
+    }
+    let mut levels: Vec<Vec<u8>> = (0..count)
         .map(|level| mips::level_size(width, height, level))
         .map(|(width, height)| Vec::with_capacity(target.encoded_len(width, height) * images))
         .collect();
@@ -391,17 +383,84 @@ fn encode_layers(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Re
     for layer in layers {
         alpha |= encode_layer(layer, (width, height), mode, settings, &target, &mut levels)?;
     }
-    Ok(Encoded {
-        width,
-        height,
-        depth: 0,
-        layers: 0,
-        faces: 1,
-        srgb: mode == Mode::Color,
-        texels: target.payload(alpha),
-        zstd: settings.zstd,
-        levels: supercompress::levels(levels, settings.zstd, settings.deadline)?,
-    })
+    let levels = supercompress::levels(levels, settings.zstd, settings.deadline)?;
+    Ok(encoded_2d((width, height), mode, settings, target.payload(alpha), levels))
+}
+
+/// Returns whether the base level of a texture is supercompressed while it is encoded: that of a single huge image of 8 bits
+/// per channel whose mip levels are filtered in a streaming window.
+fn is_huge(
+    layers: &[Vec<Image>],
+    (width, height): (u32, u32),
+    mode: Mode,
+    settings: &Settings,
+    target: &Target,
+) -> bool {
+    let keeps_coverage = mode == Mode::Color && settings.alpha_coverage.is_some();
+    let [layer] = layers else { return false };
+    let [image] = &layer[..] else { return false };
+    settings.zstd
+        && settings.compress
+        && settings.wrap == Wrap::Clamp
+        && !keeps_coverage
+        && matches!(image.texels(), Texels::Rgba8(_))
+        && target.encoded_len(width, height) >= row_stream::STREAMED_LEN
+}
+
+/// Returns whether [`encode_opaque_rows`] encodes an image of this size while its rows are decoded.
+pub fn streams_rows((width, height): (u32, u32), settings: &Settings) -> bool {
+    let len = u64::from(width) * u64::from(height) * 4;
+    settings.compress && settings.wrap == Wrap::Clamp && len > row_stream::BATCH_LEN as u64
+}
+
+/// Encodes a 2D texture of an opaque image of 8 bits per channel, whose rows are decoded while it is encoded: a large image
+/// is never in memory as a whole. `next` fills a buffer with the next rows as RGBA8; it is called until all rows of the image
+/// are read or it fails. The result is that of [`encode_2d`].
+///
+/// # Errors
+///
+/// The errors of `next` and of [`encode_2d`].
+pub fn encode_opaque_rows<E: From<Error> + Send>(
+    (width, height): (u32, u32),
+    mut next: impl FnMut(&mut [u8]) -> Result<(), E> + Send,
+    mode: Mode,
+    settings: &Settings,
+) -> Result<Encoded, E> {
+    if streams_rows((width, height), settings) {
+        let target = target(mode, settings, true)?;
+        let filter_mode = filter_mode(mode, false, settings);
+        return encode_row_stream((width, height), next, mode, filter_mode, settings, &target);
+    }
+    let mut texels = vec![0; width as usize * height as usize * 4];
+    next(&mut texels)?;
+    let image = Image::new(width, height, Texels::Rgba8(texels)).ok_or(Error::Empty)?;
+    Ok(encode_2d(image, mode, settings)?)
+}
+
+fn encode_row_stream<E: From<Error> + Send>(
+    source: (u32, u32),
+    next: impl FnMut(&mut [u8]) -> Result<(), E> + Send,
+    mode: Mode,
+    filter_mode: FilterMode,
+    settings: &Settings,
+    target: &Target,
+) -> Result<Encoded, E> {
+    let size = mips::fit(source.0, source.1, settings.max_size);
+    let chain = MipChain { size, filter_mode, target, deadline: settings.deadline };
+    let count = settings.mips.levels(size.0, size.1);
+    let (levels, alpha) = chain.encode_rows(source, next, count, settings.zstd)?;
+    Ok(encoded_2d(size, mode, settings, target.payload(alpha), levels))
+}
+
+fn encoded_2d(
+    (width, height): (u32, u32),
+    mode: Mode,
+    settings: &Settings,
+    texels: Payload,
+    levels: Vec<Level>,
+) -> Encoded {
+    let srgb = mode == Mode::Color;
+    Encoded { width, height, depth: 0, layers: 0, faces: 1, srgb, texels, zstd: settings.zstd, levels }
 }
 
 /// Encodes the mip chain of one layer and appends each level to its bytes in `levels`. Returns true if the
@@ -414,7 +473,8 @@ fn encode_layer(
     target: &Target,
     levels: &mut [Vec<u8>],
 ) -> Result<bool, Error> {
-    let filter_mode = filter_mode(mode, settings, &images);
+    let has_alpha = mode == Mode::Color && images.iter().any(Image::has_alpha);
+    let filter_mode = filter_mode(mode, has_alpha, settings);
     let cutoff = settings.alpha_coverage.filter(|_| filter_mode == FilterMode::Translucent);
     let shares: Vec<_> =
         images.iter().map(|image| cutoff.map(|cutoff| (cutoff, coverage::of_image(image, cutoff)))).collect();
@@ -423,7 +483,8 @@ fn encode_layer(
     // image is read at its other end: all need whole levels in memory.
     if let ([None], 1, Wrap::Clamp) = (&shares[..], planes.len(), settings.wrap) {
         let plane = planes.remove(0);
-        return streaming::levels(plane, (width, height), filter_mode, target, settings.deadline, levels);
+        let chain = MipChain { size: (width, height), filter_mode, target, deadline: settings.deadline };
+        return chain.encode(plane, levels);
     }
     let mut alpha = false;
     for (level, out) in (0..).zip(levels) {
@@ -458,9 +519,9 @@ fn next_level(planes: &[Plane], filter_mode: FilterMode, wrap: Wrap, width: u32,
     (0..planes.len()).map(|i| Plane::Filtered { width, texels: shrink(i) }).collect()
 }
 
-fn filter_mode(mode: Mode, settings: &Settings, images: &[Image]) -> FilterMode {
+fn filter_mode(mode: Mode, has_alpha: bool, settings: &Settings) -> FilterMode {
     match mode {
-        Mode::Color if images.iter().any(Image::has_alpha) => FilterMode::Translucent,
+        Mode::Color if has_alpha => FilterMode::Translucent,
         Mode::Color => FilterMode::Opaque,
         Mode::LinearColor | Mode::Grayscale => FilterMode::Data,
         Mode::Normal if settings.compress && !settings.normal_z => FilterMode::VectorXy,

@@ -5,6 +5,8 @@
 //! next level whose source rows are complete, and so on. Rows are encoded as soon as they fill a strip, and
 //! dropped when no other row needs them. Besides the source and the encoded levels only the windows are in
 //! memory. The bytes are those of an encoder that holds whole levels.
+//!
+//! `row_stream` does the same for a source whose rows arrive one batch after the other.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -12,8 +14,10 @@ use std::time::Instant;
 use crate::encode::{Target, encode_strips};
 use crate::filter_mode::{FilterMode, Texel};
 use crate::kernel::Edge;
+use crate::mip_tail::MipTail;
 use crate::mips::{self, Pass, Rows};
 use crate::plane::{ClampedPlane, Plane};
+use crate::swizzle::any_alpha;
 use crate::{Error, check};
 
 /// The size of a block of rows of the first filtered level, in bytes. Smaller levels are one block.
@@ -38,127 +42,174 @@ pub(crate) fn window_bytes(width: u32, height: u32) -> u64 {
     (2 * rows as u64 * TEXEL_BYTES as u64).saturating_mul(width.into())
 }
 
-/// Encodes the mip chain of one image and appends each level to its bytes in `levels`. Returns true if the
-/// block encoder saw alpha.
-pub(crate) fn levels(
-    source: Plane,
-    (width, height): (u32, u32),
-    filter_mode: FilterMode,
-    target: &Target,
-    deadline: Option<Instant>,
-    levels: &mut [Vec<u8>],
-) -> Result<bool, Error> {
-    in_blocks(source, (width, height), filter_mode, target, deadline, levels, block_rows)
+/// The mip chain of one image.
+#[derive(Clone, Copy)]
+pub(crate) struct MipChain<'a> {
+    /// The size of the base level in texels.
+    pub(crate) size: (u32, u32),
+    pub(crate) filter_mode: FilterMode,
+    pub(crate) target: &'a Target,
+    pub(crate) deadline: Option<Instant>,
 }
 
-/// Encodes as [`levels`] does, with the rows in a block of the first filtered level as a function of its
-/// width.
-fn in_blocks(
-    source: Plane,
-    (width, height): (u32, u32),
-    filter_mode: FilterMode,
-    target: &Target,
-    deadline: Option<Instant>,
-    levels: &mut [Vec<u8>],
-    block_rows: impl Fn(u32) -> usize,
-) -> Result<bool, Error> {
-    let from = (source.width(), source.height());
-    let is_base = from == (width, height);
-    let (base, filtered) = levels.split_at_mut(usize::from(is_base));
-    let mut stages = Vec::with_capacity(filtered.len());
-    let mut before = from;
-    for (level, out) in (u32::from(is_base)..).zip(filtered) {
-        let size = mips::level_size(width, height, level);
-        stages.push(Stage::new(before, size, filter_mode, target, out));
-        before = size;
+impl MipChain<'_> {
+    /// Encodes the mip chain and appends each level to its bytes in `levels`. Returns true if the block encoder saw alpha.
+    pub(crate) fn encode(&self, source: Plane, levels: &mut [Vec<u8>]) -> Result<bool, Error> {
+        self.encode_in_blocks(source, levels, block_rows)
     }
-    let mut alpha = false;
-    let whole = ClampedPlane { plane: &source, filter_mode };
-    if let Some((first, rest)) = stages.split_first_mut() {
-        let block = block_rows(first.width as u32);
-        while first.made < first.height {
-            check(deadline)?;
-            let rows = first.made..first.height.min(first.made + block);
-            first.push(first.pass.rows(&whole, rows));
-            alpha |= advance(first, rest, filter_mode, target);
-        }
-    }
-    drop(stages);
-    check(deadline)?;
-    if let Some(out) = base.first_mut() {
-        alpha |= append_base(source, filter_mode, target, out);
-    }
-    Ok(alpha)
-}
 
-/// Appends the source as the base level; raw texels that are the whole level are moved, not copied.
-fn append_base(source: Plane, filter_mode: FilterMode, target: &Target, out: &mut Vec<u8>) -> bool {
-    match (source, target) {
-        (Plane::Source(image), Target::Raw) if out.is_empty() => {
-            *out = image.into_rgba8();
-            false
+    /// Encodes as [`encode`](Self::encode) does, with the rows in a block of the first filtered level as a function of its
+    /// width.
+    fn encode_in_blocks(
+        &self,
+        source: Plane,
+        levels: &mut [Vec<u8>],
+        block_rows: impl Fn(u32) -> usize,
+    ) -> Result<bool, Error> {
+        let is_base = (source.width(), source.height()) == self.size;
+        let (base, filtered) = levels.split_at_mut(usize::from(is_base));
+        let mut tail = MipTail::default();
+        let mut alpha = self.filter(&source, u32::from(is_base), filtered, &mut tail, block_rows)?;
+        check(self.deadline)?;
+        if let Some(out) = base.first_mut() {
+            alpha |= self.append_base(source, out, &mut tail);
         }
-        (source, _) => crate::encode::append(&source, filter_mode, 1.0, target, out),
+        tail.encode(self.target);
+        Ok(alpha)
     }
-}
 
-/// Encodes the rows of a level that fill a strip, filters the rows of the next level whose source rows are
-/// complete, and drops the rows that are no longer needed.
-fn advance(stage: &mut Stage<'_>, rest: &mut [Stage<'_>], filter_mode: FilterMode, target: &Target) -> bool {
-    let mut alpha = stage.encode(filter_mode, target);
-    let mut needed = stage.encoded;
-    if let Some((next, rest)) = rest.split_first_mut() {
-        let complete_rows = next.complete_rows(stage.made);
-        if complete_rows - next.made >= BAND_ROWS || stage.made == stage.height && complete_rows > next.made {
-            let rows = next.pass.rows(&stage.window(), next.made..complete_rows);
-            next.push(rows);
-            alpha |= advance(next, rest, filter_mode, target);
+    /// Filters the mip levels from `first_level` on, and appends each to its bytes in `levels`: encoded, or as a part of the
+    /// tail.
+    fn filter<'o>(
+        &self,
+        source: &Plane,
+        first_level: u32,
+        levels: &'o mut [Vec<u8>],
+        tail: &mut MipTail<'o>,
+        block_rows: impl Fn(u32) -> usize,
+    ) -> Result<bool, Error> {
+        let mut stages = self.stages((source.width(), source.height()), first_level, levels);
+        let mut alpha = false;
+        let whole = ClampedPlane { plane: source, filter_mode: self.filter_mode };
+        if let Some((first, rest)) = stages.split_first_mut() {
+            let block = block_rows(first.width as u32);
+            while first.made < first.height {
+                check(self.deadline)?;
+                let rows = first.made..first.height.min(first.made + block);
+                first.push(first.pass.rows(&whole, rows));
+                alpha |= self.advance(first, rest);
+            }
         }
-        needed = needed.min(next.needed());
+        Ok(alpha | self.fill_tail(stages, tail))
     }
-    stage.drop_rows(needed);
-    alpha
+
+    /// Returns the stages of the levels from `first_level` on; the first is filtered from a source of `before` texels.
+    pub(crate) fn stages<'o>(
+        &self,
+        mut before: (u32, u32),
+        first_level: u32,
+        levels: &'o mut [Vec<u8>],
+    ) -> Vec<Stage<'o>> {
+        let mut stages = Vec::with_capacity(levels.len());
+        for (level, out) in (first_level..).zip(levels) {
+            let size = mips::level_size(self.size.0, self.size.1, level);
+            stages.push(Stage::new(before, size, self, out));
+            before = size;
+        }
+        stages
+    }
+
+    /// Adds the levels of the tail, which are filtered. Returns true if one has alpha.
+    pub(crate) fn fill_tail<'o>(&self, stages: Vec<Stage<'o>>, tail: &mut MipTail<'o>) -> bool {
+        let mut alpha = false;
+        for stage in stages.into_iter().filter(|stage| stage.in_tail) {
+            let (width, height) = (stage.width as u32, stage.height as u32);
+            let mut rgba = vec![0; stage.width * stage.height * 4];
+            self.filter_mode.encode(&stage.rows, 1.0, &mut rgba);
+            self.target.swizzle().apply(&mut rgba);
+            alpha |= any_alpha(&rgba);
+            tail.push(&rgba, width, height, stage.out);
+        }
+        alpha
+    }
+
+    /// Appends the source as the base level; raw texels that are the whole level are moved, not copied.
+    fn append_base<'o>(&self, source: Plane, out: &'o mut Vec<u8>, tail: &mut MipTail<'o>) -> bool {
+        match (source, self.target) {
+            (Plane::Source(image), Target::Raw) if out.is_empty() => {
+                *out = image.into_rgba8();
+                false
+            }
+            (source, target) if MipTail::holds(target, self.size.0, self.size.1) => {
+                let (start, (width, height)) = (out.len(), self.size);
+                out.resize(start + target.encoded_len(width, height), 0);
+                let mut rgba = vec![0; width as usize * height as usize * 4];
+                source.bytes(self.filter_mode, 1.0, 0..height, &mut rgba);
+                target.swizzle().apply(&mut rgba);
+                tail.push(&rgba, width, height, &mut out[start..]);
+                any_alpha(&rgba)
+            }
+            (source, target) => crate::encode::append(&source, self.filter_mode, 1.0, target, out),
+        }
+    }
+
+    /// Encodes the rows of a level that fill a strip, filters the rows of the next level whose source rows are complete, and
+    /// drops the rows that are no longer needed.
+    pub(crate) fn advance(&self, stage: &mut Stage<'_>, rest: &mut [Stage<'_>]) -> bool {
+        let mut alpha = stage.encode(self);
+        let mut needed = stage.encoded;
+        if let Some((next, rest)) = rest.split_first_mut() {
+            let complete_rows = next.complete_rows(stage.made);
+            if complete_rows - next.made >= BAND_ROWS
+                || stage.made == stage.height && complete_rows > next.made
+            {
+                let rows = next.pass.rows(&stage.window(), next.made..complete_rows);
+                next.push(rows);
+                alpha |= self.advance(next, rest);
+            }
+            needed = needed.min(next.needed());
+        }
+        stage.drop_rows(needed);
+        alpha
+    }
 }
 
 /// A mip level that is filtered from the previous one.
-struct Stage<'o> {
+pub(crate) struct Stage<'o> {
     width: usize,
     height: usize,
-    pass: Pass,
+    pub(crate) pass: Pass,
     /// The rows that are in memory, starting with row number `first`.
     rows: Vec<Texel>,
     first: usize,
     /// The number of rows filtered so far, and the number of rows encoded so far.
-    made: usize,
+    pub(crate) made: usize,
     encoded: usize,
     strip: usize,
+    /// True if the whole level is encoded with the tail, when all levels are filtered.
+    in_tail: bool,
     out: &'o mut [u8],
 }
 
 impl<'o> Stage<'o> {
-    fn new(
-        from: (u32, u32),
-        size: (u32, u32),
-        filter_mode: FilterMode,
-        target: &Target,
-        out: &'o mut Vec<u8>,
-    ) -> Stage<'o> {
-        let start = out.len();
+    fn new(from: (u32, u32), size: (u32, u32), chain: &MipChain<'_>, out: &'o mut Vec<u8>) -> Stage<'o> {
+        let (target, start) = (chain.target, out.len());
         out.resize(start + target.encoded_len(size.0, size.1), 0);
         Stage {
             width: size.0 as usize,
             height: size.1 as usize,
-            pass: Pass::new(from, Edge::Clamp, filter_mode, size),
+            pass: Pass::new(from, Edge::Clamp, chain.filter_mode, size),
             rows: Vec::new(),
             first: 0,
             made: 0,
             encoded: 0,
             strip: target.strip_rows(size.0) as usize,
+            in_tail: MipTail::holds(target, size.0, size.1),
             out: &mut out[start..],
         }
     }
 
-    fn push(&mut self, rows: Vec<Texel>) {
+    pub(crate) fn push(&mut self, rows: Vec<Texel>) {
         self.made += rows.len() / self.width;
         match self.rows.is_empty() {
             true => self.rows = rows,
@@ -167,12 +218,12 @@ impl<'o> Stage<'o> {
     }
 
     /// Returns the number of rows that can be filtered when the previous level has `before` rows.
-    fn complete_rows(&self, before: usize) -> usize {
+    pub(crate) fn complete_rows(&self, before: usize) -> usize {
         (self.made..self.height).take_while(|&row| self.pass.sources(row).end <= before).count() + self.made
     }
 
     /// Returns the first row of the previous level that the remaining rows need.
-    fn needed(&self) -> usize {
+    pub(crate) fn needed(&self) -> usize {
         // The ranges of neighbouring rows may start in any order by one row, where the kernel is zero.
         let next = self.made..self.height.min(self.made + 2);
         next.map(|row| self.pass.sources(row).start).min().unwrap_or(usize::MAX)
@@ -182,8 +233,10 @@ impl<'o> Stage<'o> {
         Window { size: (self.width, self.height), first: self.first, rows: &self.rows }
     }
 
-    fn encode(&mut self, filter_mode: FilterMode, target: &Target) -> bool {
+    fn encode(&mut self, chain: &MipChain<'_>) -> bool {
+        let MipChain { filter_mode, target, .. } = *chain;
         let end = match self.made == self.height {
+            _ if self.in_tail => 0,
             true => self.height,
             false => self.made - self.made % self.strip,
         };
@@ -242,9 +295,11 @@ impl Rows for Window<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::append;
+    use crate::encode::{Blocks, append};
     use crate::swizzle::Swizzle;
+    use kiln_block_encoders::Effort;
     use kiln_ir::{Image, Texels};
+    use kiln_uastc::bc7::Bc7Options;
     use kiln_uastc::{Options, Quality};
 
     fn noise(width: u32, height: u32) -> Plane {
@@ -257,6 +312,10 @@ mod tests {
         };
         let texels = (0..width * height * 4).map(|_| byte()).collect();
         Plane::Source(Image::new(width, height, Texels::Rgba8(texels)).unwrap())
+    }
+
+    fn chain(size: (u32, u32), filter_mode: FilterMode, target: &Target) -> MipChain<'_> {
+        MipChain { size, filter_mode, target, deadline: None }
     }
 
     /// Encodes every level as a whole, from the previous one.
@@ -287,18 +346,29 @@ mod tests {
             Target::Raw,
             Target::Uastc(Swizzle::Rgba, options(None)),
             Target::Uastc(Swizzle::Rg01, options(Some(1.0))),
+            Target::Astc(Swizzle::R001, options(None)),
+            Target::Bc7(Swizzle::Rgba, Bc7Options::default()),
+            Target::Blocks(Swizzle::Rgba, Blocks::Bc1, Effort::Fast),
+        ];
+        let sizes = [
+            ((70, 531), (70, 531)),
+            ((301, 299), (301, 299)),
+            ((90, 400), (65, 289)),
+            ((1, 1), (1, 1)),
+            ((8, 8), (8, 8)),
+            ((17, 5), (17, 5)),
+            ((40, 9), (16, 4)),
         ];
         for target in &targets {
             for filter_mode in [FilterMode::Opaque, FilterMode::Translucent, FilterMode::VectorXy] {
-                for (from, base) in [((70, 531), (70, 531)), ((301, 299), (301, 299)), ((90, 400), (65, 289))]
-                {
+                for (from, base) in sizes {
                     let count = mips::Mips::Full.levels(base.0, base.1) as usize;
                     let (mut expected, mut found) = (vec![vec![7]; count], vec![vec![7]; count]);
                     let expected_alpha =
                         whole(noise(from.0, from.1), base, filter_mode, target, &mut expected);
                     let source = noise(from.0, from.1);
-                    let found_alpha =
-                        in_blocks(source, base, filter_mode, target, None, &mut found, |_| 40).unwrap();
+                    let chain = chain(base, filter_mode, target);
+                    let found_alpha = chain.encode_in_blocks(source, &mut found, |_| 40).unwrap();
                     assert!(expected == found, "{target:?} {filter_mode:?} {from:?} {base:?}");
                     assert_eq!(expected_alpha, found_alpha);
                 }
@@ -309,7 +379,8 @@ mod tests {
     #[test]
     fn base_level_is_the_raw_source() {
         let mut levels = vec![Vec::new(); 2];
-        in_blocks(noise(8, 8), (8, 8), FilterMode::Data, &Target::Raw, None, &mut levels, |_| 32).unwrap();
+        let chain = chain((8, 8), FilterMode::Data, &Target::Raw);
+        chain.encode(noise(8, 8), &mut levels).unwrap();
         let Plane::Source(image) = noise(8, 8) else { panic!("a source") };
         assert_eq!(levels[0], image.into_rgba8());
         assert_eq!(levels[1].len(), 4 * 4 * 4);
@@ -321,7 +392,8 @@ mod tests {
         while Instant::now() <= now {}
         let past = Some(now);
         let mut out = vec![Vec::new(); 2];
-        let result = levels(noise(8, 8), (8, 8), FilterMode::Data, &Target::Raw, past, &mut out);
+        let chain = MipChain { deadline: past, ..chain((8, 8), FilterMode::Data, &Target::Raw) };
+        let result = chain.encode(noise(8, 8), &mut out);
         assert_eq!(result, Err(Error::Deadline));
     }
 

@@ -1,7 +1,7 @@
 //! Upper estimate of the memory that encoding a texture takes, computed before a pixel is decoded.
 
 use crate::mips::{fit, level_size};
-use crate::{Settings, Wrap, streaming};
+use crate::{Settings, Wrap, row_stream, streaming};
 
 /// The dimensions of the images that a texture is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,11 @@ pub fn working_set(sources: &Sources, settings: &Settings) -> u64 {
     // Supercompressed levels are at most slightly longer than the input; each thread has a compressor of some
     // megabytes.
     let compressing = if settings.zstd { stored.saturating_add(stored / 128 + (threads << 23)) } else { 0 };
-    let encoding = source.saturating_add(filtering);
+    // Of a huge texture, two batches of rows and the compressed levels are in memory beside the other levels.
+    let streaming = match settings.zstd && settings.compress && stored >= row_stream::STREAMED_LEN as u64 {
+        true => (stored / 3).saturating_add(2 * row_stream::BATCH_LEN as u64),
+        false => 0,
+    };
+    let encoding = source.saturating_add(filtering.max(streaming));
     stored.saturating_add(encoding.max(compressing)).saturating_add(scratch).saturating_add(1 << 16)
 }

@@ -113,6 +113,19 @@ pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
     Markers::scan(prefix, false).frame.map(|frame| (frame.width, frame.height))
 }
 
+/// Returns `true` for a frame of one component.
+pub(super) fn is_greyscale(bytes: &[u8]) -> bool {
+    let mut rest = bytes.get(2..).unwrap_or_default();
+    while let [0xff, marker, high, low, ..] = *rest {
+        // Start of frame: length, depth, height, width, components.
+        if (0xc0..=0xcf).contains(&marker) && ![0xc4, 0xc8, 0xcc].contains(&marker) {
+            return rest.get(9) == Some(&1);
+        }
+        rest = rest.get(2 + usize::from(u16::from_be_bytes([high, low]))..).unwrap_or_default();
+    }
+    false
+}
+
 pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) -> Result<Image, Diag> {
     let markers = Markers::scan(bytes, true);
     let Some(frame) = markers.frame else {

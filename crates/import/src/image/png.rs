@@ -2,6 +2,8 @@
 //!
 //! Rejects a wrong checksum in any chunk, and a file without its end chunk.
 
+mod rows;
+
 use std::io::Cursor;
 
 use ::png::{BitDepth, DecodeOptions, Decoder, DecodingError, Reader, Transformations};
@@ -12,6 +14,8 @@ use super::{
     OpaqueSamples, admit, animated, corrupt, decoder_message, expand_to_rgba, incomplete_texels, rgba,
     truncated, upright,
 };
+
+pub use rows::OpaqueRows;
 
 /// The maximum compression ratio of Deflate (RFC 1951: 258 bytes from two bits).
 const MAX_DEFLATE_RATIO: u64 = 1032;
@@ -25,6 +29,11 @@ pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
 /// Returns `true` if the header states 16 bits per channel.
 pub(super) fn is_16_bit(prefix: &[u8]) -> bool {
     prefix.get(24) == Some(&16)
+}
+
+/// Returns `true` for colour type 0 in IHDR without a tRNS chunk, which would add alpha.
+pub(super) fn is_greyscale(bytes: &[u8]) -> bool {
+    bytes.get(25) == Some(&0) && !bytes.windows(4).take(4096).any(|name| name == b"tRNS")
 }
 
 pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) -> Result<Image, Diag> {

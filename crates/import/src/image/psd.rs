@@ -21,6 +21,11 @@ pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32, u32)> {
     Some((be32(prefix, 18)?, be32(prefix, 14)?, be16(prefix, 22)?))
 }
 
+/// Returns `true` for a document in greyscale mode without an alpha channel.
+pub(super) fn is_greyscale(bytes: &[u8]) -> bool {
+    (be16(bytes, 24), be16(bytes, 12)) == (Some(1), Some(1))
+}
+
 pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
     let incomplete = || truncated("the Photoshop document is incomplete");
     let (width, height, bits) = probe(bytes).ok_or_else(incomplete)?;

@@ -23,6 +23,11 @@ pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
     Some((le16(prefix, 12)?, le16(prefix, 14)?))
 }
 
+/// Returns `true` for an image type of one channel without alpha.
+pub(super) fn is_greyscale(bytes: &[u8]) -> bool {
+    matches!((bytes.get(2), bytes.get(16)), (Some(3 | 11), Some(8)))
+}
+
 pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
     let (header, rest) =
         bytes.split_first_chunk::<HEADER>().ok_or_else(|| truncated("the header is incomplete"))?;

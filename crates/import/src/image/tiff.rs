@@ -20,6 +20,17 @@ const MAX_RATIO: u64 = 8192;
 
 /// Reads the width, height and the bits per sample of the first image, if its directory is in the prefix.
 pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32, u32)> {
+    let [width, height, bits] = tags(prefix, [256, 257, 258])?;
+    Some((width?, height?, bits.unwrap_or(8)))
+}
+
+/// Returns `true` if the directory states one channel of black to white or white to black.
+pub(super) fn is_greyscale(bytes: &[u8]) -> bool {
+    matches!(tags(bytes, [262, 277]), Some([Some(0 | 1), None | Some(1)]))
+}
+
+/// Returns the values of some tags of the first directory, each `None` if the file does not have it.
+fn tags<const COUNT: usize>(prefix: &[u8], wanted: [u32; COUNT]) -> Option<[Option<u32>; COUNT]> {
     let little = prefix.starts_with(b"II");
     let number = |at: usize, len: usize| {
         let bytes = prefix.get(at..at.checked_add(len)?)?;
@@ -27,22 +38,17 @@ pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32, u32)> {
         Some(if little { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) })
     };
     let directory = number(4, 4)? as usize;
-    let (mut width, mut height, mut bits) = (None, None, 8);
+    let mut found = [None; COUNT];
     for entry in 0..number(directory, 2)? as usize {
         let at = directory + 2 + 12 * entry;
         // A single SHORT or LONG is stored in the entry itself; several samples of equal depth in an array behind it.
         let (tag, kind, count) = (number(at, 2)?, number(at + 2, 2)?, number(at + 4, 4)?);
+        let Some(place) = wanted.iter().position(|wanted| *wanted == tag) else { continue };
         let size = if kind == 3 { 2 } else { 4 };
-        let value =
-            number(if count as usize * size > 4 { number(at + 8, 4)? as usize } else { at + 8 }, size);
-        match tag {
-            256 => width = value,
-            257 => height = value,
-            258 => bits = value?,
-            _ => {}
-        }
+        let in_entry = u64::from(count) * size as u64 <= 4;
+        found[place] = Some(number(if in_entry { at + 8 } else { number(at + 8, 4)? as usize }, size)?);
     }
-    Some((width?, height?, bits))
+    Some(found)
 }
 
 pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) -> Result<Image, Diag> {

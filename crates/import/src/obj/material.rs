@@ -112,9 +112,9 @@ impl MaterialReader<'_, '_> {
     /// Returns the index of an image, which is read on first use.
     fn image(&mut self, map: &Map, source: &MtlMaterial) -> Result<Option<ImageId>, Diag> {
         let missing = |what: String| {
-            let diag = Diag::new(Code::ObjTexture, what)
-                .at(format_args!("line {}", map.line))
-                .hint("use a path relative to the .mtl file, inside the project");
+            let diag = Diag::new(Code::ObjTexture, what).at(format_args!("line {}", map.line)).hint(
+                "use a path relative to the .mtl file, inside the project; file names are case-sensitive",
+            );
             match &source.place {
                 Some((library, _)) => diag.path(library),
                 None => diag,
