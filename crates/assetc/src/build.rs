@@ -12,10 +12,12 @@ use crate::link::{self, ManifestSink, rows};
 use crate::output::{JOURNAL, RESERVED, at_root, journal_path};
 use crate::pack::{self, PackSink, Packed};
 use crate::plan::{Planned, Versions, plan};
+use crate::size_target;
 use crate::skipped;
 use crate::standalone::{self, Duplicates, Ran};
 use crate::tools::Tools;
 use kiln_engine::fs::Log;
+use kiln_engine::remote::RemoteExecution;
 use kiln_engine::{
     Code, Diag, DirectorySink, Event, Events, Fs, Journal, Limits, Outcome, PlacedArtifact, Plan, Real,
     Records, RelPath, Severity, Shard, SourceTree, State, Store, Tree, cancelled, windows_name_fault,
@@ -53,6 +55,8 @@ pub(crate) struct Request<'a> {
     pub(crate) pack_compress: PackCompression,
     /// The build cache that other outputs and machines share.
     pub(crate) cache: Option<&'a Store>,
+    /// The server that compiles sources.
+    pub(crate) remote: Option<&'a RemoteExecution>,
     /// The shard of the sources to build, if not all: then neither manifest nor pack is written, and the outputs of
     /// other sources stay as they are.
     pub(crate) shard: Option<Shard>,
@@ -106,6 +110,10 @@ pub struct BuildReport {
     pub refs: Option<usize>,
     /// The pack, if one was requested and no source failed.
     pub packed: Option<Packed>,
+    /// True if a pack was requested and was not written because of a failure.
+    pub pack_withheld: bool,
+    /// True if the output and the manifest have files of earlier builds whose source failed.
+    pub has_kept_outputs: bool,
     /// The numbers of what a brief report does not list.
     pub(crate) unlisted: Unlisted,
 }
@@ -216,7 +224,7 @@ fn recorded_artifacts(records: &Records, planned: &Planned<'_>) -> Vec<PlacedArt
 pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     let roots = request.roots;
     roots.check_input()?;
-    let src = Real::open(&roots.input).map_err(|e| at_root(Code::Unreadable, &roots.input, &e))?;
+    let src = Real::open(&roots.input).map_err(|e| roots.input_fault(&e))?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(request.jobs)
         .thread_name(|n| format!("kiln-{n}"))
@@ -235,24 +243,28 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
         rayon::join(|| Journal::load(log), || rayon::join(|| src.walk(None), || out.walk(Some(JOURNAL))))
     });
     let mut journal = journal.map_err(|e| at_root(Code::Unwritable, &roots.output.join(JOURNAL), &e))?;
-    let src_tree = src_tree.map_err(|e| at_root(Code::Unreadable, &roots.input, &e))?;
+    let src_tree = src_tree.map_err(|e| roots.input_fault(&e))?;
     let out_tree = out_tree.map_err(|e| at_root(Code::Unreadable, &roots.output, &e))?;
 
     let mut planned = plan(&src_tree, request.resolver, request.tools, Versions::Asked);
-    let containers = standalone::containers(&planned.assets);
-    let used_tools = std::mem::take(&mut planned.tools);
-    request.select(&mut planned, &src_tree)?;
     let complete = src_tree.problems.iter().all(|p| p.severity() < Severity::Error);
+    let sources = SourceTree { fs: &src, tree: &src_tree };
     let run_plan = Plan {
         force: request.force,
         verify: request.verify,
-        prune: complete && request.is_whole(),
+        prune: complete,
         store: request.cache,
+        remote: request.remote,
         limits: request.limits,
         events: request.events,
         ..Plan::new(&pool)
     };
-    let sources = SourceTree { fs: &src, tree: &src_tree };
+    // The share of a texture depends on all of them, also in a build of some.
+    let unreachable = size_target::distribute(&mut planned, sources, &roots.output, run_plan)?;
+    let containers = standalone::containers(&planned.assets);
+    let used_tools = std::mem::take(&mut planned.tools);
+    request.select(&mut planned, &src_tree)?;
+    let run_plan = Plan { prune: complete && request.is_whole(), ..run_plan };
     let sink = DirectorySink::new(&out, &out_tree).overwriting(request.overwrite);
     let Ran { outcomes, contained, duplicates } =
         standalone::run(sources, &sink, &mut journal, &mut planned, &containers, run_plan)
@@ -280,6 +292,7 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     report.skipped = skipped;
     (report.contained, report.duplicates) = (contained, duplicates);
     report.problems.extend(broken);
+    report.problems.extend(unreachable);
     if request.shard.is_none() {
         report.problems.extend(budget::exceeded(request.budgets, journal.records(), &out));
     }
@@ -309,6 +322,7 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
             }
         } else if request.manifest_on_failure == OnFailure::Update {
             let kept = kept_artifacts(&journal, &report, &out);
+            report.has_kept_outputs = !kept.is_empty();
             link::extend(&mut rows, kept.iter(), request.manifest);
             match manifest.write(&rows, &mut journal) {
                 Ok(refs) => report.refs = Some(refs),
@@ -316,6 +330,7 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
             }
         }
     }
+    report.pack_withheld = request.pack && request.shard.is_none() && report.packed.is_none();
     if report.packed.is_none() && request.shard.is_none() {
         digests::remove_outdated(&out, &mut journal)
             .map_err(|e| at_root(Code::Unwritable, &roots.output, &e))?;

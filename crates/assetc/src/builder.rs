@@ -4,6 +4,7 @@ use crate::build::{BuildReport, Request, build};
 use crate::config::{Config, Roots};
 use crate::dry_run::{DryRun, dry_run};
 use crate::tools::Tools;
+use kiln_engine::remote::RemoteExecution;
 use kiln_engine::{Diag, Events, Limits, RelPath, Shard, Store};
 use std::path::Path;
 
@@ -39,6 +40,7 @@ pub struct Build<'a> {
     overwrite: bool,
     pack: bool,
     cache: Option<&'a Store>,
+    remote: Option<&'a RemoteExecution>,
     shard: Option<Shard>,
     only: Option<&'a [RelPath]>,
     brief: bool,
@@ -61,6 +63,7 @@ impl<'a> Build<'a> {
             overwrite: false,
             pack: false,
             cache: None,
+            remote: None,
             shard: None,
             only: None,
             brief: false,
@@ -127,6 +130,13 @@ impl<'a> Build<'a> {
     #[must_use]
     pub fn cache(self, cache: Option<&'a Store>) -> Build<'a> {
         Build { cache, ..self }
+    }
+
+    /// Sets the server that compiles sources, beside the threads of this machine. Its workers run
+    /// [`run_action`](crate::run_action).
+    #[must_use]
+    pub fn remote_execution(self, remote: Option<&'a RemoteExecution>) -> Build<'a> {
+        Build { remote, ..self }
     }
 
     /// Builds one shard of the sources. Neither manifest nor pack is written, and outputs of other sources stay.
@@ -203,6 +213,7 @@ impl<'a> Build<'a> {
             pack_compress: self.config.pack_compress(),
             pack: self.pack || self.config.pack(),
             cache: self.cache,
+            remote: self.remote,
             shard: self.shard,
             only: self.only,
             budgets: self.config.budgets(),

@@ -3,6 +3,7 @@
 use crate::config::Roots;
 use crate::output::{JOURNAL, PACK, at_root, journal_path};
 use crate::pack::{self, beside, get_stamp};
+use crate::size_target;
 use kiln_engine::fs::Occupant;
 use kiln_engine::record::Output;
 use kiln_engine::{Code, Diag, Fs, Hash, Journal, Real, RelPath, Stamp};
@@ -26,6 +27,12 @@ pub struct CleanReport {
 ///
 /// The output directory, or a file in it, cannot be read or removed.
 pub fn clean(roots: &Roots, waiting: &dyn Fn()) -> Result<CleanReport, Diag> {
+    let curves = size_target::directory(&roots.output);
+    if curves.join(JOURNAL).is_file() {
+        let mut of_curves = roots.clone();
+        of_curves.output = curves;
+        clean(&of_curves, waiting)?;
+    }
     let mut cleaned = CleanReport::default();
     if !roots.output.join(JOURNAL).is_file() {
         return Ok(cleaned);

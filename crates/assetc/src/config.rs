@@ -21,6 +21,7 @@ pub mod trust;
 mod values;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::budget::Budget;
 use kiln_engine::store::settings::CacheSettings;
@@ -38,10 +39,11 @@ pub use source_globs::SourceSelection;
 pub use source_roles::SourceRoles;
 pub(crate) use values::is_variant_name;
 pub use values::{
-    AlphaCutoff, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth, DistanceField,
-    GltfCompress, GltfTextures, GpuTarget, IncludeDirs, Index, Lambda, LodCount, LutDepth, MeshFormat, Mips,
-    Optimize, Pixels, Precompressed, Quality, QualitySetting, RelativeError, Skins, Standalone, Suffixes,
-    Supercompress, Tangents, Target, TexelFormat, TextureKind, Variant, Variants, Wrap,
+    AlphaCutoff, Bounded, ByteSize, ChannelMap, Characters, Conflict, Cubic, Defines, Depth, DistanceField,
+    GltfCompress, GltfTextures, GpuTarget, IncludeDirs, Index, Lambda, LodCount, LutDepth, MeshCompress,
+    MeshFormat, MinScale, Mips, Optimize, Pixels, Precompressed, Quality, QualitySetting, RelativeError,
+    Skins, Standalone, Suffixes, Supercompress, Tangents, Target, TexelFormat, TextureKind, Variant,
+    Variants, Wrap,
 };
 
 use kiln_config::nodes::Text;
@@ -92,6 +94,8 @@ pub struct Config {
     base: Layers,
     presets: Vec<Preset>,
     warnings: Vec<Diag>,
+    /// The text of the file; `None` if a setting was changed since.
+    text: Option<Arc<str>>,
 }
 
 /// A named set of settings that overlays `default`.
@@ -168,6 +172,7 @@ impl Config {
             base: Layers::default(),
             presets: Vec::new(),
             warnings: Vec::new(),
+            text: Some("".into()),
         }
     }
 
@@ -230,7 +235,8 @@ impl Config {
     ///
     /// The text is not valid YAML, or has a value that its key does not accept.
     pub fn parse(text: &str, name: &str) -> Result<Config, Diag> {
-        parse::parse(text, name).map_err(|diag| diag.path(name))
+        let config = parse::parse(text, name).map_err(|diag| diag.path(name))?;
+        Ok(Config { text: Some(text.into()), ..config })
     }
 
     /// Sets a setting of [`KEYS`] by its index, in the syntax of the file, as the layer `default:` would.
@@ -242,6 +248,7 @@ impl Config {
         let accepts = KEYS.get(key).map_or_else(|| "an existing setting".to_owned(), Key::accepts);
         let scalar = yaml::Scalar { text: value.to_owned(), plain: true };
         let accepted = key < KEYS.len() && self.base.overlay.set(key, &scalar);
+        self.text = None;
         accepted.then_some(()).ok_or(accepts)
     }
 
@@ -360,6 +367,8 @@ impl Config {
             file: self.name.clone(),
             exclude: self.exclude.iter().chain(own).cloned().collect(),
             embed: self.embed.clone(),
+            text: self.text.clone(),
+            preset: preset.map(|preset| preset.name().into()),
             ..Resolver::new(&self.base, layers)
         };
         resolver.with_roles()

@@ -4,6 +4,7 @@ use crate::build::Request;
 use crate::output::{JOURNAL, RESERVED, at_root};
 use crate::plan::{PlannedAsset, Versions, plan};
 use crate::runtime::read_records;
+use crate::size_target;
 use crate::standalone::{self, ContainedImages, is_conditional};
 use kiln_engine::stale::{Verdict, judge};
 use kiln_engine::{
@@ -30,10 +31,11 @@ pub struct DryRun {
 pub(crate) fn dry_run(request: &Request<'_>) -> Result<DryRun, Diag> {
     let roots = request.roots;
     roots.check_input()?;
-    let fault = |e| at_root(Code::Unreadable, &roots.input, &e);
+    let fault = |e| roots.input_fault(&e);
     let src = Real::open(&roots.input).map_err(fault)?;
     let src_tree = src.walk(None).map_err(fault)?;
     let mut planned = plan(&src_tree, request.resolver, request.tools, Versions::Asked);
+    size_target::recall(&mut planned, &roots.output);
     let containers = standalone::containers(&planned.assets);
     request.select(&mut planned, &src_tree)?;
     let mut found = DryRun { problems: src_tree.problems.clone(), ..DryRun::default() };

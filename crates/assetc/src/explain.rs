@@ -6,9 +6,10 @@
 
 use crate::config::{Resolver, Roots};
 use crate::graph::access;
-use crate::output::{JOURNAL, at_root};
+use crate::output::JOURNAL;
 use crate::plan::{UNASKED, Versions, plan};
 use crate::runtime::read_records;
+use crate::size_target;
 use crate::standalone::{self, ContainedImages, is_conditional};
 use crate::tools::Tools;
 use kiln_engine::stale::{Verdict, judge};
@@ -53,10 +54,11 @@ pub fn explain(
     waiting: &dyn Fn(),
 ) -> Result<Explanation, Diag> {
     roots.check_input()?;
-    let fault = |e| at_root(Code::Unreadable, &roots.input, &e);
+    let fault = |e| roots.input_fault(&e);
     let src = Real::open(&roots.input).map_err(fault)?;
     let src_tree = src.walk(None).map_err(fault)?;
-    let planned = plan(&src_tree, resolver, tools, Versions::Unasked);
+    let mut planned = plan(&src_tree, resolver, tools, Versions::Unasked);
+    size_target::recall(&mut planned, &roots.output);
     let containers = standalone::containers(&planned.assets);
     let mut refused = planned.conflicts.into_iter().chain(planned.unread);
     if let Some((_, diag)) = refused.find(|(path, _)| path == source) {

@@ -71,11 +71,12 @@ mod output;
 pub mod pack;
 #[doc(hidden)]
 pub mod plan;
-mod plural;
 mod recipe;
 mod recipes;
+mod remote_action;
 mod runtime;
 pub mod schema;
+mod size_target;
 mod skipped;
 mod standalone;
 pub mod stats;
@@ -94,7 +95,9 @@ pub use explain::{Explanation, explain};
 pub use graph::{Graph, GraphNode, graph};
 pub use kiln_engine::{
     Code, Diag, Event, Events, Limits, RebuildReason, RelPath, Severity, Shard, State, Store,
+    remote::RemoteExecution,
 };
 pub use link::MANIFEST;
+pub use remote_action::run_action;
 pub use runtime::{RuntimeFiles, file_format};
 pub use standalone::Duplicates;

@@ -3,11 +3,15 @@
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::cache_check;
 use crate::config::{Resolved, Resolver, Settings, SourceSelection};
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, suffix};
 use crate::recipes::{recipe_for, unread_warning};
+use crate::remote_action::RemoteConfig;
+use crate::size_target::SizeStep;
 use crate::tools::{Tool, Tools};
 use kiln_engine::run::conflict;
-use kiln_engine::{Action, ActionContext, CacheEntry, Code, Diag, Rejected, RelPath, SourceTree, Tree};
+use kiln_engine::{
+    Action, ActionContext, CacheEntry, Code, Diag, Inputs, Limits, Rejected, RelPath, SourceTree, Tree,
+};
 use kiln_format::{Format, by_path};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -22,6 +26,23 @@ pub struct PlannedAsset<'t> {
     pub(crate) resolved: Resolved,
     tools: &'t Tools,
     fingerprint: Arc<str>,
+    /// The configuration for a worker of a server; `None` if the source is compiled on this machine only.
+    remote_config: Option<RemoteConfig>,
+}
+
+impl<'t> PlannedAsset<'t> {
+    /// Returns the external programs of the build.
+    pub(crate) fn tools(&self) -> &'t Tools {
+        self.tools
+    }
+
+    /// Sets the step of a size target, which becomes a part of the fingerprint. A worker of a server sees one source, and
+    /// cannot distribute the bytes of a target, so the source is compiled on this machine.
+    pub(crate) fn set_size_step(&mut self, step: SizeStep) {
+        self.remote_config = None;
+        Arc::make_mut(&mut self.resolved.settings).size_step = Some(step);
+        self.fingerprint = format!("{}{step}", self.fingerprint).into();
+    }
 }
 
 impl Action for PlannedAsset<'_> {
@@ -50,6 +71,17 @@ impl Action for PlannedAsset<'_> {
 
     fn run(&self, cx: &mut ActionContext<'_>) -> Result<Vec<FileArtifact>, Diag> {
         self.recipe.run(cx, &self.resolved.settings, self.tools)
+    }
+
+    fn remote_request(&self, limits: &Limits) -> Option<Vec<u8>> {
+        Some(self.remote_config.as_ref()?.request(&self.source, &self.fingerprint, limits))
+    }
+
+    fn scan_inputs(&self, inputs: &mut Inputs<'_>) {
+        // These formats are read as a whole, which takes about as long as compiling them.
+        if suffix(&self.source).is_some_and(|suffix| !suffix.is(&["obj", "fbx"])) {
+            let _ = self.recipe.find_images(&self.source, &self.resolved.settings, inputs);
+        }
     }
 
     fn check_cached(&self, entry: &mut CacheEntry<'_, FileMetadata>) -> Result<(), Rejected> {
@@ -158,7 +190,11 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Ve
             let line = |tool: &Tool| format!("tool.{}={}\n", tool.name(), version(*tool));
             fingerprint = (fingerprint.to_string() + &used.iter().map(line).collect::<String>()).into();
         }
-        assets.push(PlannedAsset { source: entry.path.clone(), recipe, resolved, tools, fingerprint });
+        // A worker has no other programs, and copying a file takes longer there than here.
+        let is_local = !used.is_empty() || recipe.info().copies;
+        let remote_config = if is_local { None } else { RemoteConfig::of(resolver) };
+        let source = entry.path.clone();
+        assets.push(PlannedAsset { source, recipe, resolved, tools, fingerprint, remote_config });
     }
 
     let writers = assets.iter().enumerate().filter_map(|(index, asset)| {

@@ -33,6 +33,8 @@ pub(crate) struct RecipeInfo {
     pub(crate) reads_other_files: bool,
     /// Set if the source is an image that other sources can contain.
     pub(crate) is_image: bool,
+    /// Set if the source is compiled to a texture and nothing else, so that a size target applies to it.
+    pub(crate) is_texture: bool,
     /// Set if outputs can contain images that are sources of their own.
     pub(crate) contains_images: bool,
     /// Set if outputs are copies of their sources.
@@ -54,6 +56,7 @@ impl RecipeInfo {
         depends_on_roles: false,
         reads_other_files: false,
         is_image: false,
+        is_texture: false,
         contains_images: false,
         copies: false,
         lists_textures: false,

@@ -12,6 +12,7 @@ mod mesh;
 mod packed_texture;
 pub(crate) mod packing;
 mod precompressed;
+mod row_stream;
 mod shader;
 mod texture;
 mod yaml_errors;

@@ -5,13 +5,14 @@ use crate::output::{FAILURES, JOURNAL, at_root, journal_path};
 use crate::pack;
 use kiln_engine::{Code, Diag, Fs, Real, Records, RelPath, regular_file};
 use kiln_format::hpack::{self, Toc};
+use kiln_format::refs::hash_runtime_path;
 use kiln_format::{FORMATS, Format, Lookup, by_path};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The runtime files of an output directory or of a pack, or one runtime file, by path. Contents are read on demand.
 pub struct RuntimeFiles {
@@ -24,6 +25,8 @@ pub struct RuntimeFiles {
     pub(crate) records: Result<Records, Diag>,
     /// Files and directories that could not be read.
     pub problems: Vec<Diag>,
+    /// The hashes of all textures, relative to each directory above them.
+    texture_hashes: OnceLock<HashSet<u64>>,
 }
 
 enum Origin {
@@ -71,11 +74,23 @@ impl RuntimeFiles {
             Ok(meta) if meta.is_dir() => RuntimeFiles::directory(path, waiting).map_err(fault),
             Ok(_) => match file_format(path) {
                 Some(format) => RuntimeFiles::file(path, format, waiting).map_err(fault),
-                None => RuntimeFiles::pack(path),
+                None if is_pack(path) => RuntimeFiles::pack(path),
+                None => Err(Diag::new(Code::CheckCorrupt, "the file is not a runtime file: neither its extension nor its first bytes are known")
+                    .path(path.display())
+                    .hint("give the path of an output directory, a .hpack or a runtime file such as .ktx2 or .hmesh")),
             },
             Err(e) if e.kind() == io::ErrorKind::NotFound => Err(missing()),
             Err(e) => Err(fault(e)),
         }
+    }
+
+    fn new(
+        files: BTreeMap<String, u64>,
+        origin: Origin,
+        records: Result<Records, Diag>,
+        problems: Vec<Diag>,
+    ) -> RuntimeFiles {
+        RuntimeFiles { files, only: None, origin, records, problems, texture_hashes: OnceLock::new() }
     }
 
     fn directory(path: &Path, waiting: &dyn Fn()) -> io::Result<RuntimeFiles> {
@@ -85,7 +100,7 @@ impl RuntimeFiles {
         let files = tree.files().filter(|(path, _)| path.as_str() != JOURNAL);
         let files = files.map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
         let origin = Origin::Directory(real);
-        Ok(RuntimeFiles { files, only: None, origin, records, problems: tree.problems })
+        Ok(RuntimeFiles::new(files, origin, records, tree.problems))
     }
 
     fn file(path: &Path, format: &'static dyn Format, waiting: &dyn Fn()) -> io::Result<RuntimeFiles> {
@@ -103,13 +118,8 @@ impl RuntimeFiles {
         }
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let size = regular_file::open(path)?.metadata()?.len();
-        Ok(RuntimeFiles {
-            files: BTreeMap::from([(name, size)]),
-            only: None,
-            origin: Origin::File(path.to_owned(), format),
-            records: Ok(Records::default()),
-            problems: vec![],
-        })
+        let (files, origin) = (BTreeMap::from([(name, size)]), Origin::File(path.to_owned(), format));
+        Ok(RuntimeFiles::new(files, origin, Ok(Records::default()), vec![]))
     }
 
     fn pack(path: &Path) -> Result<RuntimeFiles, Diag> {
@@ -120,13 +130,7 @@ impl RuntimeFiles {
         let payloads =
             toc.entries().map(|entry| (entry.path.to_owned(), (entry.offset, entry.size))).collect();
         let pack = Pack { file: Mutex::new(file), head_len: toc.head_len(), payloads };
-        Ok(RuntimeFiles {
-            files,
-            only: None,
-            origin: Origin::Pack(pack),
-            records: Ok(Records::default()),
-            problems: vec![],
-        })
+        Ok(RuntimeFiles::new(files, Origin::Pack(pack), Ok(Records::default()), vec![]))
     }
 
     /// Returns the files with their sizes in bytes, sorted by path: all of a directory or pack, or the single one.
@@ -216,6 +220,16 @@ pub fn file_format(path: &Path) -> Option<&'static dyn Format> {
     (format.magic() != hpack::HPack.magic() && path.is_file()).then_some(format)
 }
 
+/// Returns whether a path has the extension or the magic of a pack, or cannot be read, which is reported when it is opened.
+fn is_pack(path: &Path) -> bool {
+    let has_magic = || {
+        let mut head = [0; 4];
+        let len = regular_file::open(path)?.read(&mut head)?;
+        io::Result::Ok(&head[..len] == hpack::HPack.magic())
+    };
+    by_path(&path.to_string_lossy()).is_some() || has_magic().unwrap_or(true)
+}
+
 fn check_len(len: u64) -> io::Result<()> {
     if len <= MAX_FILE_LEN {
         return Ok(());
@@ -251,5 +265,19 @@ impl Lookup for RuntimeFiles {
 
     fn bytes(&self, path: &str) -> Option<Cow<'_, [u8]>> {
         self.read(path).ok().map(Cow::Owned)
+    }
+
+    fn has_texture(&self, hash: u64) -> bool {
+        // A pack has one root. Its paths can be much longer than those of a directory, too.
+        let depth = if matches!(self.origin, Origin::Directory(_)) { usize::MAX } else { 0 };
+        let hashes = self.texture_hashes.get_or_init(|| {
+            let textures = self.files.keys().filter(|path| path.ends_with(".ktx2"));
+            let hashes = textures.flat_map(|path| {
+                let below = path.match_indices('/').map(move |(slash, _)| &path[slash + 1..]).take(depth);
+                std::iter::once(path.as_str()).chain(below).map(hash_runtime_path)
+            });
+            hashes.collect()
+        });
+        hashes.contains(&hash)
     }
 }

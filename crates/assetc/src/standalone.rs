@@ -215,9 +215,7 @@ pub(crate) fn run(
     containers: &[Container],
     plan: Plan<'_>,
 ) -> Result<Ran, Diag> {
-    let all = std::mem::take(&mut planned.assets);
-    let (mut conditional, first): (Vec<_>, Vec<_>) = all.into_iter().partition(is_conditional);
-    planned.assets = first;
+    let mut conditional = take_conditional(&mut planned.assets);
     let scan = (sources, &plan.limits);
     let mut outcomes = Vec::new();
     let mut contained = Vec::new();
@@ -280,6 +278,17 @@ pub(crate) fn run(
     }
     let duplicates = found.duplicates(&planned.assets, journal.records());
     Ok(Ran { outcomes, contained, duplicates })
+}
+
+/// Removes the assets that are compiled only if no other source contains them, and returns them. Without any, which is the
+/// default, the list is not copied.
+fn take_conditional<'t>(assets: &mut Vec<PlannedAsset<'t>>) -> Vec<PlannedAsset<'t>> {
+    if !assets.iter().any(is_conditional) {
+        return Vec::new();
+    }
+    let (conditional, first) = std::mem::take(assets).into_iter().partition(is_conditional);
+    *assets = first;
+    conditional
 }
 
 /// Returns the sources that are refused because of a conflict; their outputs stay.

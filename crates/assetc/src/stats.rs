@@ -5,6 +5,8 @@
 
 mod encode_error;
 
+pub(crate) use encode_error::squared_error;
+
 use crate::build::AssetReport;
 use crate::config::{Resolver, Roots};
 use crate::output::at_root;
@@ -98,7 +100,7 @@ pub fn stats(
     waiting: &dyn Fn(),
 ) -> Result<Stats, Diag> {
     let records = read_records(&roots.output, waiting)?;
-    let src = Real::open(&roots.input).map_err(|e| at_root(Code::Unreadable, &roots.input, &e))?;
+    let src = Real::open(&roots.input).map_err(|e| roots.input_fault(&e))?;
     let out = Real::open(&roots.output).map_err(|e| at_root(Code::Unreadable, &roots.output, &e))?;
     let measure = |asset: &AssetReport| {
         let record = records.get(asset.source.as_str())?;

@@ -1,9 +1,19 @@
 //! The texel format of a texture: `texture.format`, or that of `texture.target` for the kind of the image.
 
-use crate::config::{GpuTarget, TexelFormat, TextureSettings};
+use crate::config::{TexelFormat, TextureSettings};
 use kiln_engine::{Code, Diag};
-use kiln_ir::{HdrImage, Image, Texels};
-use kiln_texture::{BlockFormat, Mode, Quality};
+use kiln_ir::{HdrImage, Image};
+use kiln_texture::{BlockChoice, BlockFormat, Mode, Quality};
+
+/// Returns the choice of the block format; `None` for uncompressed texels.
+fn choice(texture: &TextureSettings) -> Option<BlockChoice> {
+    match texture.format {
+        _ if !texture.compress => None,
+        TexelFormat::Raw => None,
+        TexelFormat::Auto => Some(BlockChoice::Target(texture.target)),
+        TexelFormat::Blocks(format) => Some(BlockChoice::Format(format)),
+    }
+}
 
 /// Returns the block format of an image in a mode; `None` for uncompressed texels.
 ///
@@ -11,56 +21,25 @@ use kiln_texture::{BlockFormat, Mode, Quality};
 ///
 /// `texture-format` if the format cannot hold such an image.
 pub(crate) fn block_format(texture: &TextureSettings, mode: Mode) -> Result<Option<BlockFormat>, Diag> {
-    if !texture.compress {
-        return Ok(None);
-    }
-    let is_colour = matches!(mode, Mode::Color | Mode::LinearColor);
-    let format = match texture.format {
-        TexelFormat::Auto => match (texture.target, mode) {
-            (GpuTarget::Universal, _) => BlockFormat::Uastc,
-            (GpuTarget::Mobile, _) => BlockFormat::Astc4x4,
-            (GpuTarget::Desktop, Mode::Normal) => BlockFormat::Bc5,
-            (GpuTarget::Desktop, Mode::Grayscale) => BlockFormat::Bc4,
-            (GpuTarget::Desktop, Mode::Color | Mode::LinearColor) => BlockFormat::Bc7,
-        },
-        TexelFormat::Raw => return Ok(None),
-        TexelFormat::Uastc => BlockFormat::Uastc,
-        TexelFormat::Astc4x4 => BlockFormat::Astc4x4,
-        TexelFormat::Bc7 => BlockFormat::Bc7,
-        TexelFormat::Etc2 => BlockFormat::Etc2,
-        TexelFormat::Bc1 if is_colour => BlockFormat::Bc1,
-        TexelFormat::Bc3 if is_colour => BlockFormat::Bc3,
-        TexelFormat::Bc4 if mode == Mode::Grayscale => BlockFormat::Bc4,
-        TexelFormat::Bc5 if mode == Mode::Normal => BlockFormat::Bc5,
-        format => return Err(unsuitable(format, mode)),
-    };
-    Ok(Some(format))
+    let Some(choice) = choice(texture) else { return Ok(None) };
+    let format = choice.block_format(mode);
+    if format.holds(mode) { Ok(Some(format)) } else { Err(unsuitable(format, mode)) }
 }
 
 /// Returns the effort of BC6H for HDR images; `None` if they are stored as RGBA16F, which is what all formats for images
 /// with 8 bits leave them.
 pub(crate) fn hdr_format(texture: &TextureSettings) -> Option<Quality> {
-    let is_bc6h = match texture.format {
-        TexelFormat::Auto => texture.target == GpuTarget::Desktop,
-        format => format == TexelFormat::Bc6h,
-    };
-    (is_bc6h && texture.compress).then(|| texture.quality.effort())
+    choice(texture).filter(|choice| choice.is_bc6h()).map(|_| texture.quality.effort())
 }
 
-fn unsuitable(format: TexelFormat, mode: Mode) -> Diag {
-    let (holds, name) = match format {
-        TexelFormat::Bc1 => ("colours with 5 and 6 bits", "bc1"),
-        TexelFormat::Bc3 => ("colours with 5 and 6 bits", "bc3"),
-        TexelFormat::Bc4 => ("one channel", "bc4"),
-        TexelFormat::Bc5 => ("the two channels of a normal map", "bc5"),
-        _ => ("HDR images (.hdr, .exr)", "bc6h"),
-    };
+fn unsuitable(format: BlockFormat, mode: Mode) -> Diag {
     let (image, better) = match mode {
         Mode::Color => ("an sRGB colour image", "bc7"),
         Mode::LinearColor => ("an image of four linear channels", "bc7"),
         Mode::Normal => ("a normal map", "bc5"),
         Mode::Grayscale => ("a map of one channel", "bc4"),
     };
+    let (name, holds) = (format.name(), format.content());
     Diag::new(Code::TextureFormat, format!("texture.format is {name}, which holds {holds}; this is {image}")).hint(
         format!("set texture.target to desktop instead, which chooses by the kind of the image, or texture.format to {better} in a rule"),
     )
@@ -68,14 +47,8 @@ fn unsuitable(format: TexelFormat, mode: Mode) -> Diag {
 
 /// Returns the warning about alpha that a format drops.
 pub(crate) fn check_alpha(image: &Image, format: Option<BlockFormat>, mode: Mode) -> Option<Diag> {
-    if format != Some(BlockFormat::Bc1) || !matches!(mode, Mode::Color | Mode::LinearColor) {
-        return None;
-    }
-    let is_partial = match image.texels() {
-        Texels::Rgba8(v) => v.as_chunks::<4>().0.iter().any(|texel| !matches!(texel[3], 0 | u8::MAX)),
-        Texels::Rgba16(v) => v.as_chunks::<4>().0.iter().any(|texel| !matches!(texel[3], 0 | u16::MAX)),
-    };
-    is_partial.then(|| {
+    let is_colour = matches!(mode, Mode::Color | Mode::LinearColor);
+    format.filter(|format| is_colour && format.rounds_alpha(image)).map(|_| {
         Diag::new(Code::TextureAlpha, "the image has alpha between 0 and 1, and BC1 stores one bit of it")
             .hint("set texture.format to bc3 or bc7 in a rule")
     })
@@ -92,6 +65,7 @@ pub(crate) fn check_hdr_alpha(image: &HdrImage) -> Option<Diag> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::GpuTarget;
 
     fn with(target: GpuTarget, format: TexelFormat) -> TextureSettings {
         TextureSettings { target, format, ..TextureSettings::default() }
@@ -115,7 +89,7 @@ mod tests {
             let raw = TextureSettings { compress: false, ..settings };
             assert_eq!((block_format(&raw, Mode::Color).unwrap(), hdr_format(&raw)), (None, None));
         }
-        let etc2 = with(GpuTarget::Desktop, TexelFormat::Etc2);
+        let etc2 = with(GpuTarget::Desktop, TexelFormat::Blocks(BlockFormat::Etc2));
         assert_eq!(
             block_format(&etc2, Mode::Normal).unwrap(),
             Some(BlockFormat::Etc2),
@@ -126,11 +100,11 @@ mod tests {
     #[test]
     fn formats_that_cannot_hold_the_image_are_errors() {
         for (format, mode, better) in [
-            (TexelFormat::Bc6h, Mode::Color, "texture.format to bc7"),
-            (TexelFormat::Bc5, Mode::Color, "texture.format to bc7"),
-            (TexelFormat::Bc4, Mode::Normal, "texture.format to bc5"),
-            (TexelFormat::Bc1, Mode::Normal, "texture.format to bc5"),
-            (TexelFormat::Bc5, Mode::Grayscale, "texture.format to bc4"),
+            (TexelFormat::Blocks(BlockFormat::Bc6h), Mode::Color, "texture.format to bc7"),
+            (TexelFormat::Blocks(BlockFormat::Bc5), Mode::Color, "texture.format to bc7"),
+            (TexelFormat::Blocks(BlockFormat::Bc4), Mode::Normal, "texture.format to bc5"),
+            (TexelFormat::Blocks(BlockFormat::Bc1), Mode::Normal, "texture.format to bc5"),
+            (TexelFormat::Blocks(BlockFormat::Bc5), Mode::Grayscale, "texture.format to bc4"),
         ] {
             let diag = block_format(&with(GpuTarget::Universal, format), mode).unwrap_err();
             assert_eq!(diag.code, Code::TextureFormat);

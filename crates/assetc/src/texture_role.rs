@@ -92,38 +92,60 @@ pub(crate) fn check_name(source: &RelPath, mode: Mode, settings: &Settings) -> O
 
 /// Returns the warning about an image that is compiled as sRGB colour and whose texels are unit vectors around +Z.
 pub(crate) fn check_texels(image: &Image) -> Option<Diag> {
+    let mut check = TexelCheck::new(image.width() as usize * image.height() as usize);
+    match image.texels() {
+        Texels::Rgba8(texels) => check.add(texels, |value| f32::from(value) / 127.5 - 1.0),
+        Texels::Rgba16(texels) => check.add(texels, |value| f32::from(value) / 32767.5 - 1.0),
+    }
+    check.finish()
+}
+
+/// The check of [`check_texels`] for an image whose rows arrive one after the other.
+pub(crate) struct TexelCheck {
+    /// The distance between two samples, in texels.
+    step: usize,
+    /// The number of texels before the next sample.
+    skip: usize,
+    samples: Vec<[f32; 4]>,
+}
+
+impl TexelCheck {
     /// The number of texels that are looked at.
     const SAMPLES: usize = 4096;
-    let values: Vec<[f32; 4]> = match image.texels() {
-        Texels::Rgba8(v) => {
-            let texels = v.as_chunks().0;
-            let step = texels.len().div_ceil(SAMPLES);
-            texels
-                .iter()
-                .step_by(step)
-                .map(|t: &[u8; 4]| t.map(|value| f32::from(value) / 127.5 - 1.0))
-                .collect()
-        }
-        Texels::Rgba16(v) => {
-            let texels = v.as_chunks().0;
-            let step = texels.len().div_ceil(SAMPLES);
-            let unit = |value: u16| f32::from(value) / 32767.5 - 1.0;
-            texels.iter().step_by(step).map(|t: &[u16; 4]| t.map(unit)).collect()
-        }
-    };
-    let is_normal = |[x, y, z, _]: &[f32; 4]| *z > 0.0 && ((x * x + y * y + z * z).sqrt() - 1.0).abs() < 0.1;
-    let normals = values.iter().filter(|texel| is_normal(texel)).count();
-    // A constant image is a placeholder as likely as it is a flat normal map.
-    let varies = values.iter().any(|texel| texel != &values[0]);
-    // Normals point away from the surface in all directions; grey texels are unit vectors by chance.
-    let mean = |c: usize| values.iter().map(|texel| texel[c]).sum::<f32>() / values.len() as f32;
-    // The components of such a grey are 0.58.
-    let is_centred = mean(0).abs() < 0.4 && mean(1).abs() < 0.4;
-    let flagged = varies && is_centred && values.len() >= 16 && normals * 100 >= values.len() * 98;
-    flagged.then(|| {
-        let message = "the texels are those of a normal map, and the image is compiled as sRGB colour";
-        warning(message.to_owned(), "normal")
-    })
+
+    /// Starts the check of an image with this number of texels.
+    pub(crate) fn new(texels: usize) -> TexelCheck {
+        TexelCheck { step: texels.div_ceil(TexelCheck::SAMPLES).max(1), skip: 0, samples: Vec::new() }
+    }
+
+    /// Adds the next texels, of four values each; `unit` maps the range of a value to that from -1 to 1.
+    pub(crate) fn add<T: Copy>(&mut self, values: &[T], unit: impl Fn(T) -> f32) {
+        let texels = values.as_chunks::<4>().0;
+        let taken = self.samples.len();
+        let samples = texels.get(self.skip..).unwrap_or_default().iter().step_by(self.step);
+        self.samples.extend(samples.map(|texel| texel.map(&unit)));
+        self.skip += (self.samples.len() - taken) * self.step;
+        self.skip -= texels.len();
+    }
+
+    /// Returns the warning if the texels are those of a normal map.
+    pub(crate) fn finish(self) -> Option<Diag> {
+        let values = self.samples;
+        let is_normal =
+            |[x, y, z, _]: &[f32; 4]| *z > 0.0 && ((x * x + y * y + z * z).sqrt() - 1.0).abs() < 0.1;
+        let normals = values.iter().filter(|texel| is_normal(texel)).count();
+        // A constant image is a placeholder as likely as it is a flat normal map.
+        let varies = values.iter().any(|texel| texel != &values[0]);
+        // Normals point away from the surface in all directions; grey texels are unit vectors by chance.
+        let mean = |c: usize| values.iter().map(|texel| texel[c]).sum::<f32>() / values.len() as f32;
+        // The components of such a grey are 0.58.
+        let is_centred = mean(0).abs() < 0.4 && mean(1).abs() < 0.4;
+        let flagged = varies && is_centred && values.len() >= 16 && normals * 100 >= values.len() * 98;
+        flagged.then(|| {
+            let message = "the texels are those of a normal map, and the image is compiled as sRGB colour";
+            warning(message.to_owned(), "normal")
+        })
+    }
 }
 
 fn warning(message: String, kind: &str) -> Diag {
@@ -185,6 +207,18 @@ mod tests {
             check_texels(&image(|i| if i % 2 == 0 { [128, 128, 255, 255] } else { [180, 128, 244, 255] }))
                 .is_some()
         );
+        for (texels, batch) in [(1, 1), (10_000, 1), (10_000, 777), (100_000, 13), (100_000, 40_000)] {
+            let values: Vec<u8> = (0..texels * 4).map(|i| (i / 4 % 251) as u8).collect();
+            let samples = |batch: usize| {
+                let mut check = TexelCheck::new(texels);
+                values.chunks(batch * 4).for_each(|part| check.add(part, f32::from));
+                check.samples
+            };
+            let step = texels.div_ceil(TexelCheck::SAMPLES);
+            let expected: Vec<f32> = (0..texels).step_by(step).map(|i| (i % 251) as f32).collect();
+            assert_eq!(samples(texels).iter().map(|texel| texel[0]).collect::<Vec<_>>(), expected);
+            assert_eq!(samples(batch), samples(texels), "{texels} {batch}");
+        }
         assert!(check_texels(&image(|_| [128, 128, 255, 255])).is_none(), "constant");
         assert!(check_texels(&image(|i| [i as u8 * 4, 90, 20, 255])).is_none());
         assert!(check_texels(&image(|i| [200, 200, 200 + (i % 3) as u8, 255])).is_none());

@@ -4,6 +4,7 @@
 //! every source that needs it; its path is not. A program reads copies of the files that the recipe has read, in a
 //! temporary directory, and has a timeout.
 
+mod memory_limit;
 mod process;
 mod scratch;
 mod shader_worker;
@@ -194,7 +195,7 @@ impl Tools {
 ///
 /// A request cannot be read, or a response cannot be written.
 pub fn serve_shaders(input: impl Read + Send, output: impl Write + Send, memory: u64) -> io::Result<()> {
-    kiln_shader::limit_memory(memory);
+    memory_limit::limit_memory(memory);
     kiln_shader::serve(input, output)
 }
 

@@ -251,6 +251,7 @@ impl Watch<'_> {
     fn build(&self, config: &Config, roots: &Roots, events: &dyn Events) -> Result<BuildReport, Diag> {
         roots.check_output(self.home)?;
         build(&Request {
+            remote: None,
             roots,
             resolver: &config.resolver(config.select_preset(self.preset)?),
             tools: &(self.tools)(config),

@@ -13,9 +13,7 @@ use std::time::{Duration, SystemTime};
 /// Runs the executable with these variables.
 fn run(p: &Project, args: &[&str], vars: &[(&str, &Path)]) -> Ran {
     let mut command = p.command(args);
-    let output = command.env("KILN_CACHE", "on").envs(vars.iter().copied()).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+    command.env("KILN_CACHE", "on").envs(vars.iter().copied()).output().unwrap().into()
 }
 
 fn project() -> Project {

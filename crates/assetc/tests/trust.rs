@@ -489,7 +489,7 @@ fn trust_lists_admitted_settings() {
     assert_eq!(keys, ["tools.slangc", "cache.url", "cache.dir", "input", "output"]);
     assert!(ran["trusted"] == true && ran["settings"][0]["at"] == "1:17", "{ran}");
     let listed = p.run(&["trust", "--list", "--json"]).expect(0).json();
-    assert_eq!(listed["trusted"][0], p.path("game").display().to_string());
+    assert_eq!(listed["projects"][0], p.path("game").display().to_string());
     assert_eq!(p.run(&["trust", "--revoke", "--json"]).expect(0).json()["revoked"], true);
     assert_eq!(p.run(&["trust", "--revoke", "--json"]).expect(0).json()["revoked"], false);
     let plain = p.config("default: {texture: {rdo: 1}}\n").run(&["trust"]).expect(0);

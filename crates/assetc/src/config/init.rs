@@ -93,7 +93,8 @@ fn ignore_output(file: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(error),
     };
-    let entries = [format!("/{DEFAULT_OUTPUT}/"), format!("/{DEFAULT_OUTPUT}.hpack")];
+    // The pages are those of `report` and `--timings`.
+    let entries = ["/", ".hpack", ".*.html"].map(|end| format!("/{DEFAULT_OUTPUT}{end}"));
     let text = String::from_utf8_lossy(&text);
     let is_missing = |entry: &&String| !text.lines().any(|line| line.trim() == entry.as_str());
     let mut missing: String = entries.iter().filter(is_missing).map(|entry| format!("{entry}\n")).collect();
@@ -174,9 +175,15 @@ mod tests {
         let file = dir.path().join(".gitignore");
         std::fs::write(&file, "*.tmp\n/runtime/").unwrap();
         assert!(ignore_output(&file).unwrap());
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "*.tmp\n/runtime/\n/runtime.hpack\n");
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            "*.tmp\n/runtime/\n/runtime.hpack\n/runtime.*.html\n"
+        );
         assert!(ignore_output(&file).unwrap());
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "*.tmp\n/runtime/\n/runtime.hpack\n");
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            "*.tmp\n/runtime/\n/runtime.hpack\n/runtime.*.html\n"
+        );
         assert!(!ignore_output(dir.path()).unwrap(), "a directory is not changed");
     }
 }

@@ -240,15 +240,15 @@ impl Reader<'_> {
         known: impl Iterator<Item = &'k str> + Clone,
     ) {
         let key = entry.key.as_str();
-        let elsewhere = KEYS.iter().find(|k| k.name == key || k.section == key);
+        let elsewhere: Vec<&str> = KEYS.iter().filter(|k| k.name == key).map(|k| k.section).collect();
         let layered = || nearest(key, SECTIONS.iter().copied().chain(["rules"]));
-        let hint = match (nearest(key, known.clone()), elsewhere) {
+        let hint = match nearest(key, known.clone()) {
             _ if key == "limits" => {
                 "a project cannot set limits: set them in the user's config.yml, or with --max-pixels, --max-memory and --time-limit".into()
             }
-            (Some(near), _) => format!("did you mean '{near}'?"),
+            Some(near) => format!("did you mean '{near}'?"),
             _ if TOP.contains(&key) => format!("move '{key}' to the top level"),
-            (_, Some(found)) if found.name == key => format!("move '{key}' under '{}:'", found.section),
+            _ if !elsewhere.is_empty() => format!("move '{key}' under '{}:'", elsewhere.join(":' or '")),
             _ if place.is_empty() && (key == "rules" || SECTIONS.contains(&key)) => {
                 format!("move '{key}' under 'default:'")
             }

@@ -84,6 +84,9 @@ pub struct Resolver {
     pub(super) embed: Vec<SourceGlob>,
     /// The name of the configuration file in diagnostics.
     pub(super) file: String,
+    /// The text of the configuration file and the name of the preset, from which another machine makes an equal resolver.
+    pub(crate) text: Option<Arc<str>>,
+    pub(crate) preset: Option<Arc<str>>,
 }
 
 impl Resolver {
@@ -112,6 +115,8 @@ impl Resolver {
             exclude: Vec::new(),
             embed: Vec::new(),
             file: String::new(),
+            text: None,
+            preset: None,
         }
     }
 
@@ -182,6 +187,11 @@ pub struct SettingRow<'a> {
 }
 
 impl Resolved {
+    /// Returns the layer that set a setting; `None` if there is no such setting.
+    pub(crate) fn layer(&self, section: &str, name: &str) -> Option<&Layer> {
+        self.rows(&[section]).find(|row| row.key.name == name).map(|row| row.layer)
+    }
+
     /// Returns the settings of these sections with their layers, in the order of [`KEYS`].
     pub fn rows<'a>(&'a self, sections: &[&str]) -> impl Iterator<Item = SettingRow<'a>> {
         KEYS.iter()

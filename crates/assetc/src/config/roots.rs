@@ -5,11 +5,13 @@
 //! project, both trees and the pack must be inside the project, unless `-o` names the output.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use kiln_engine::{Code, Diag};
 
 use super::{Config, FILE_NAME, Preset};
+use crate::output::at_root;
 use kiln_config::cache::TRUST_HINT;
 use kiln_config::confine::{Outside, inside, inside_path, not_portable, real, tidy};
 use kiln_config::nodes::Text;
@@ -135,6 +137,12 @@ impl Roots {
                 Err(self.input_origin.mark(Diag::new(Code::InputMissing, message)).hint(hint))
             }
         }
+    }
+
+    /// Returns the diagnostic of a failed access to the input directory: that of [`Roots::check_input`] if the directory was
+    /// removed since that check.
+    pub(crate) fn input_fault(&self, error: &io::Error) -> Diag {
+        self.check_input().err().unwrap_or_else(|| at_root(Code::Unreadable, &self.input, error))
     }
 
     /// Checks that the output directory is safe to write to. `home` is the home directory of the user, if it is known.

@@ -6,11 +6,13 @@
 
 use super::source_roles::SourceRoles;
 use super::values::{
-    AlphaCutoff, Bounded, ChannelMap, Characters, Conflict, Cubic, Defines, Depth, DistanceField,
-    GltfCompress, GltfTextures, GpuTarget, IncludeDirs, Index, Lambda, LodCount, LutDepth, MeshFormat, Mips,
-    Optimize, Pixels, Precompressed, Quality, QualitySetting, RelativeError, Skins, Standalone, Suffixes,
-    Supercompress, Tangents, Target, TexelFormat, TextureKind, Value, Variants, Wrap,
+    AlphaCutoff, Bounded, ByteSize, ChannelMap, Characters, Conflict, Cubic, Defines, Depth, DistanceField,
+    GltfCompress, GltfTextures, GpuTarget, IncludeDirs, Index, Lambda, LodCount, LutDepth, MeshCompress,
+    MeshFormat, MinScale, Mips, Optimize, Pixels, Precompressed, Quality, QualitySetting, RelativeError,
+    Skins, Standalone, Suffixes, Supercompress, Tangents, Target, TexelFormat, TextureKind, Value, Variants,
+    Wrap,
 };
+use crate::size_target::SizeStep;
 use kiln_config::yaml::Scalar;
 use kiln_engine::Json;
 
@@ -36,9 +38,10 @@ impl Key {
         self.doc.trim()
     }
 
-    /// Returns whether the setting selects sources: it decides whether there is a result, and never its content.
+    /// Returns whether the setting decides about several sources together, and never directly about the content of one: which
+    /// are compiled on their own, or the [`SizeStep`] of each, which is part of the text itself.
     fn selects_sources(&self) -> bool {
-        (self.section, self.name) == ("texture", "standalone")
+        self.section == "texture" && ["standalone", "size_target"].contains(&self.name)
     }
 
     /// Returns the accepted values, each literal in backticks.
@@ -81,6 +84,8 @@ macro_rules! settings {
             $( #[doc = $section_doc] pub $section: $Section, )+
             /// The settings of other sources; not a setting of the file.
             pub(crate) roles: SourceRoles,
+            /// The step of a size target, which is distributed over several sources; not a setting of the file.
+            pub(crate) size_step: Option<SizeStep>,
         }
 
         /// The names of the sections, in the order of the documentation.
@@ -124,6 +129,8 @@ settings! {
         optimize: bool = true,
         /// Add cluster LODs: a hierarchy of clusters for continuous level of detail, in pages for streaming.
         clusters: bool = false,
+        /// Store vertices and indices of `.hmesh` as they are, or as lossless streams of meshoptimizer's codecs, which readers decode.
+        compress: MeshCompress = MeshCompress::None,
         /// Skins of a model: the first one, or all of them as one skeleton.
         skins: Skins = Skins::First,
         /// Write the scene of a model (`.hscn`: nodes, cameras, lights, animations) and its material extensions (`.hmatx`).
@@ -165,6 +172,10 @@ settings! {
         max_size: Option<Pixels> = None,
         /// Search effort of the block encoder, or a target for each texture: a PSNR, or for normal maps a mean angle.
         quality: QualitySetting = QualitySetting::Effort(Quality::Default),
+        /// Smallest scale, a power of two, to which a target of `quality` may reduce the resolution of a texture.
+        min_scale: MinScale = MinScale::FULL,
+        /// Bytes for all textures together for which the layer or rule applies, distributed by quality per byte; `false` is no limit.
+        size_target: Option<ByteSize> = None,
         /// Supercompression of the mip levels; `none` stores them as the GPU reads them.
         supercompress: Supercompress = Supercompress::Zstd,
         /// RDO lambda of UASTC, ASTC and BC7: the weight of compressed size against error; `0` disables rate-distortion optimisation.
@@ -237,6 +248,7 @@ impl Settings {
             .map(|key| format!("{}.{}={}\n", key.section, key.name, key.show(self)))
             .collect();
         lines.sort();
+        lines.extend(self.size_step.filter(|_| sections.contains(&"texture")).map(|step| step.to_string()));
         lines.concat()
     }
 }
@@ -301,6 +313,7 @@ mod tests {
              font.spread=6\n\
              lut.depth=unorm8\n\
              mesh.clusters=false\n\
+             mesh.compress=none\n\
              mesh.format=hmesh\n\
              mesh.gltf_compress=meshopt\n\
              mesh.gltf_lods=false\n\
@@ -328,6 +341,7 @@ mod tests {
              texture.format=auto\n\
              texture.kind=auto\n\
              texture.max_size=false\n\
+             texture.min_scale=1\n\
              texture.mips=true\n\
              texture.precompressed=keep\n\
              texture.quality=default\n\

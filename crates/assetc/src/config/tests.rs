@@ -143,11 +143,11 @@ fn unknown_keys_are_warnings_with_position_and_hint() {
         ),
         (
             "default: {compress: true}",
-            "1:11: unknown key 'compress' in default (move 'compress' under 'texture:')",
+            "1:11: unknown key 'compress' in default (move 'compress' under 'mesh:' or 'texture:')",
         ),
         (
-            "default: {mesh: {compress: true}}",
-            "1:18: unknown key 'compress' in default.mesh (move 'compress' under 'texture:')",
+            "default: {mesh: {mips: true}}",
+            "1:18: unknown key 'mips' in default.mesh (move 'mips' under 'texture:')",
         ),
         (
             "default: {rules: [{match: a, mseh: {}}]}",

@@ -7,17 +7,18 @@ mod numbers;
 mod quality;
 mod shader_matrix;
 
-pub use self::numbers::{AlphaCutoff, Bounded, Index, Lambda, LodCount, Pixels, RelativeError};
-pub use self::quality::QualitySetting;
+pub use self::numbers::{AlphaCutoff, Bounded, ByteSize, Index, Lambda, LodCount, Pixels, RelativeError};
+pub use self::quality::{MinScale, QualitySetting};
 pub(crate) use self::shader_matrix::is_variant_name;
 pub use self::shader_matrix::{IncludeDirs, Variant, Variants};
 pub use kiln_shader::Target;
-pub use kiln_texture::{ChannelMap, LutDepth, Mips, Quality, Wrap};
+pub use kiln_texture::{ChannelMap, GpuTarget, LutDepth, Mips, Quality, Wrap};
 
 use std::collections::BTreeMap;
 
 use kiln_config::yaml::Scalar;
 use kiln_engine::Json;
+use kiln_texture::BlockFormat;
 
 /// The type of a setting.
 pub(super) trait Value: Clone {
@@ -170,6 +171,50 @@ impl Value for ChannelMap {
     }
 }
 
+/// The texel format of a texture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TexelFormat {
+    /// The format of the target.
+    Auto,
+    /// A block format.
+    Blocks(BlockFormat),
+    /// Uncompressed texels.
+    Raw,
+}
+
+impl TexelFormat {
+    fn all() -> impl Iterator<Item = TexelFormat> {
+        let blocks = BlockFormat::ALL.into_iter().map(TexelFormat::Blocks);
+        [TexelFormat::Auto].into_iter().chain(blocks).chain([TexelFormat::Raw])
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            TexelFormat::Auto => "auto",
+            TexelFormat::Blocks(format) => format.name(),
+            TexelFormat::Raw => "raw",
+        }
+    }
+}
+
+impl Value for TexelFormat {
+    fn read(scalar: &Scalar) -> Option<TexelFormat> {
+        TexelFormat::all().find(|format| format.name() == scalar.text)
+    }
+
+    fn show(&self) -> String {
+        self.name().into()
+    }
+
+    fn accepts() -> String {
+        TexelFormat::all().map(|format| format!("`{}`", format.name())).collect::<Vec<_>>().join(", ")
+    }
+
+    fn schema() -> Json {
+        keywords(&TexelFormat::all().map(TexelFormat::name).collect::<Vec<_>>())
+    }
+}
+
 /// Implements [`Value`] for enumerations, by the keyword of each variant.
 macro_rules! words {
     ($( $Name:ident { $( $Word:ident = $text:literal, )+ } )+) => { $(
@@ -201,6 +246,7 @@ words! {
     Quality { Fast = "fast", Default = "default", High = "high", }
     Wrap { Clamp = "clamp", Repeat = "repeat", Mirror = "mirror", }
     LutDepth { Unorm8 = "unorm8", Float16 = "float16", }
+    GpuTarget { Universal = "universal", Desktop = "desktop", Mobile = "mobile", }
     Target {
         Vulkan1_0 = "vulkan1.0",
         Vulkan1_1 = "vulkan1.1",
@@ -228,40 +274,6 @@ own_words! {
         Zstd = "zstd",
         /// No supercompression: levels are stored as the GPU reads them.
         None = "none",
-    }
-    /// The texel format of a texture.
-    TexelFormat {
-        /// The format of the target.
-        Auto = "auto",
-        /// UASTC LDR 4×4, transcoded at load time.
-        Uastc = "uastc",
-        /// ASTC 4×4.
-        Astc4x4 = "astc-4x4",
-        /// BC1.
-        Bc1 = "bc1",
-        /// BC3.
-        Bc3 = "bc3",
-        /// BC4.
-        Bc4 = "bc4",
-        /// BC5.
-        Bc5 = "bc5",
-        /// BC6H.
-        Bc6h = "bc6h",
-        /// BC7.
-        Bc7 = "bc7",
-        /// ETC2 and EAC.
-        Etc2 = "etc2",
-        /// Uncompressed texels.
-        Raw = "raw",
-    }
-    /// The GPUs that textures are built for.
-    GpuTarget {
-        /// All GPUs: textures are transcoded at load time.
-        Universal = "universal",
-        /// Desktop GPUs and consoles.
-        Desktop = "desktop",
-        /// Mobile GPUs.
-        Mobile = "mobile",
     }
     /// The content of an image, which selects its texture mode.
     TextureKind {
@@ -333,6 +345,13 @@ own_words! {
         Meshopt = "meshopt",
         /// No compression.
         None = "none",
+    }
+    /// The compression of the chunks of a `.hmesh`.
+    MeshCompress {
+        /// Chunks are stored as the GPU reads them.
+        None = "none",
+        /// Vertices and indices are streams of meshoptimizer's codecs.
+        Meshopt = "meshopt",
     }
     /// The source of the tangents of a mesh.
     Tangents {

@@ -5,7 +5,7 @@
 
 use kiln_engine::{Code, Diag, Json};
 use kiln_format::hmat::{AlphaMode, GpuMaterial, HmatView};
-use kiln_format::hmesh::{GpuJoint, HmeshView, NO_MATERIAL};
+use kiln_format::hmesh::{self, GpuJoint, HmeshView, NO_MATERIAL};
 use kiln_mesh::octahedral;
 
 const FLOAT: u64 = 5126;
@@ -18,10 +18,11 @@ const ELEMENT_ARRAY_BUFFER: u64 = 34963;
 ///
 /// # Errors
 ///
-/// `check-corrupt` if the mesh or the table is damaged, or if the result would exceed the 4 GB of a binary glTF.
+/// `check-corrupt` if the mesh or the table is damaged, or if the result would exceed the 4 GiB of a binary glTF.
 pub fn glb(mesh: &[u8], materials: Option<&[u8]>) -> Result<Vec<u8>, Diag> {
     let corrupt = |error: kiln_format::Error| Diag::new(Code::CheckCorrupt, error.to_string());
-    let view = HmeshView::read(mesh).map_err(corrupt)?;
+    let mesh = hmesh::decoded(mesh).map_err(corrupt)?;
+    let view = HmeshView::read(&mesh).map_err(corrupt)?;
     let table = materials.map(HmatView::read).transpose().map_err(corrupt)?;
     let mut doc = Document::default();
     let attributes = attributes(&mut doc, &view);
@@ -128,19 +129,8 @@ impl Document {
         members.push(("bufferViews", Json::List(self.views)));
         members.push(("buffers", Json::List(vec![Json::object([("byteLength", self.data.len().into())])])));
         let json = Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
-        let mut text = json.to_string().into_bytes();
-        text.resize(text.len().next_multiple_of(4), b' ');
-        let total = u32::try_from(12 + 8 + text.len() + 8 + self.data.len())
-            .map_err(|_| Diag::new(Code::CheckCorrupt, "the mesh exceeds the 4 GB of a binary glTF"))?;
-        let mut bytes = Vec::with_capacity(total as usize);
-        bytes.extend_from_slice(b"glTF\x02\0\0\0");
-        bytes.extend_from_slice(&total.to_le_bytes());
-        for (kind, chunk) in [(b"JSON", &text), (b"BIN\0", &self.data)] {
-            bytes.extend_from_slice(&(chunk.len() as u32).to_le_bytes());
-            bytes.extend_from_slice(kind);
-            bytes.extend_from_slice(chunk);
-        }
-        Ok(bytes)
+        kiln_format::glb::write(&json.to_string(), &self.data)
+            .map_err(|_| Diag::new(Code::CheckCorrupt, "the mesh exceeds the 4 GiB of a binary glTF"))
     }
 }
 

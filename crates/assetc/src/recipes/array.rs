@@ -35,6 +35,7 @@ impl Recipe for Array {
             output: "arr.ktx2",
             colorspace: Some(colorspace(self.0)),
             reads_other_files: true,
+            is_texture: true,
             ..RecipeInfo::DEFAULT
         }
     }
@@ -73,6 +74,12 @@ impl Recipe for Array {
         for (name, warning) in reduced.into_iter().chain(lost) {
             cx.warn(warning.at(name));
         }
+        let encode =
+            |wanted: &kiln_texture::Settings| kiln_texture::encode_array(images.clone(), self.0, wanted);
+        let limits = *cx.inputs.limits();
+        let size = images.first().map_or((1, 1), |image| (image.width(), image.height()));
+        let missed = ktx::reach_quality(settings, self.0, &mut wanted, size, &limits, encode)?;
+        missed.into_iter().for_each(|warning| cx.warn(warning));
         let encoded = kiln_texture::encode_array(images, self.0, &wanted);
         Ok(vec![ktx::artifact(cx, self.output(cx.source()), encoded)?])
     }

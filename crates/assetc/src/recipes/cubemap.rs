@@ -23,6 +23,7 @@ impl Recipe for Cubemap {
             folders: &["env"],
             colorspace: Some(Colorspace::Srgb),
             reads_other_files: true,
+            is_texture: true,
             ..RecipeInfo::DEFAULT
         }
     }
@@ -39,12 +40,18 @@ impl Recipe for Cubemap {
         let faces = folder::read(cx, true, settings, faces::cube_faces)?;
         faces::cube_side(&folder::sizes(&faces))?;
         let images: Vec<Image> = faces.into_iter().map(|(_, image)| image).collect();
-        let images =
+        let images: [Image; 6] =
             images.try_into().map_err(|_| Diag::new(Code::CubemapFaceMissing, "a cubemap has six faces"))?;
-        let wanted = kiln_texture::Settings {
+        let mut wanted = kiln_texture::Settings {
             deadline: cx.inputs.deadline(),
             ..texture_settings(settings, Mode::Color)?
         };
+        let encode =
+            |wanted: &kiln_texture::Settings| kiln_texture::encode_cube(images.clone(), Mode::Color, wanted);
+        let limits = *cx.inputs.limits();
+        let size = (images[0].width(), images[0].height());
+        let missed = ktx::reach_quality(settings, Mode::Color, &mut wanted, size, &limits, encode)?;
+        missed.into_iter().for_each(|warning| cx.warn(warning));
         let encoded = kiln_texture::encode_cube(images, Mode::Color, &wanted);
         Ok(vec![ktx::artifact(cx, self.output(cx.source()), encoded)?])
     }

@@ -1,5 +1,6 @@
 //! Writes KTX2 textures, from encoded source images or from encoded mip levels.
 
+use super::row_stream;
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::cache_check::is_texture;
 use crate::config::{self, ChannelMap, Depth, Settings, TexelFormat};
@@ -11,10 +12,11 @@ use kiln_format::hman::Colorspace;
 use kiln_format::ktx2::{self, Desc, Shape, Supercompression};
 use kiln_import::image::{self, Header};
 use kiln_ir::{Image, ImageSource, Texels};
-use kiln_texture::{Encoded, Goal, Mode, Reached, Sources, flip_green};
+use kiln_texture::{Choice, Encoded, Goal, GoalSearch, Ladder, Mips, Mode, Reached, Sources, flip_green};
+use std::borrow::Cow;
 
 /// The version of the texture pipeline, from pixels to bytes; raised when the bytes of a texture change.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 7;
 
 /// The value of `KTXwriter`, without a program version: a release alone must not change the bytes.
 const WRITER: &str = "Kiln assetc";
@@ -24,7 +26,8 @@ pub(crate) const HEAD: usize = 64 << 10;
 
 /// A source image, encoded as PNG, JPEG or another format: a file of its own, or a part of a model.
 pub(crate) struct EncodedImage<'a> {
-    bytes: &'a [u8],
+    /// Owned if nothing else needs them, so that they are freed before the texels are encoded.
+    bytes: Cow<'a, [u8]>,
     hash: Hash,
     /// The declared format as a file extension; empty if none is declared.
     extension: &'a str,
@@ -36,10 +39,10 @@ pub(crate) struct EncodedImage<'a> {
 
 impl<'a> EncodedImage<'a> {
     /// Wraps an image file; its hash is known since it was read.
-    pub(crate) fn file(cx: &ActionContext<'_>, path: &'a RelPath, bytes: &'a [u8]) -> EncodedImage<'a> {
-        let hash = cx.inputs.hash(path).unwrap_or_else(|| Hash::of(bytes));
+    pub(crate) fn file(cx: &ActionContext<'_>, path: &'a RelPath, bytes: Vec<u8>) -> EncodedImage<'a> {
+        let hash = cx.inputs.hash(path).unwrap_or_else(|| Hash::of(&bytes));
         let extension = suffix(path).map_or("", |s| s.ext);
-        EncodedImage { bytes, hash, extension, is_source: false, checked_for_normals: false }
+        EncodedImage { bytes: bytes.into(), hash, extension, is_source: false, checked_for_normals: false }
     }
 
     /// Wraps an image of a model, embedded or in a file of its own.
@@ -47,7 +50,7 @@ impl<'a> EncodedImage<'a> {
         let file = RelPath::new(image.path.as_str()).ok();
         let hash = file.and_then(|file| cx.inputs.hash(&file)).unwrap_or_else(|| Hash::of(&image.bytes));
         EncodedImage {
-            bytes: &image.bytes,
+            bytes: (&*image.bytes).into(),
             hash,
             extension: &image.extension,
             is_source: false,
@@ -95,9 +98,14 @@ pub(crate) fn image_artifact(
     let (artifact, mut warnings) =
         cx.shared_artifact(output, metadata, WorkKey::of(fields), accept, || {
             let memory = |image| attempts(settings).saturating_mul(memory_of(image, 1, false, &wanted));
-            let needed = needed(bytes, &extension, &limits, memory)?;
+            let needed = needed(&bytes, &extension, &limits, memory)?;
             let _reserved = admission.reserve(needed);
-            let mut imported = image::import(bytes, &extension, &limits)?;
+            let image = (&*bytes, &*extension);
+            if let Some(result) = row_stream::encode(image, is_source, mode, settings, &wanted, &limits)? {
+                return Ok(result);
+            }
+            let mut imported = image::import(&bytes, &extension, &limits)?;
+            drop(bytes);
             if mode == Mode::Color {
                 imported.warnings.extend(check_texels(&imported.value));
             }
@@ -123,16 +131,60 @@ pub(crate) fn encode_image(
     let image = rearranged(image, mode, settings, false);
     warnings.extend(choose_depth(&image, mode, settings, &mut wanted));
     warnings.extend(check_alpha(&image, wanted.compress.then_some(wanted.format), mode));
-    if let Some(goal) = settings.texture.quality.goal() {
-        let reached =
-            kiln_texture::reach(goal, &image, mode, &wanted).map_err(|error| failed(error, limits))?;
-        if let Some(reached) = reached {
-            (wanted.quality, wanted.rdo) = (reached.quality, reached.rdo);
-            warnings.extend(missed(goal, &reached));
-        }
-    }
+    let attempt = |wanted: &kiln_texture::Settings| kiln_texture::encode_2d(image.clone(), mode, wanted);
+    let size = (image.width(), image.height());
+    warnings.extend(reach_quality(settings, mode, &mut wanted, size, limits, attempt)?);
     let encoded = kiln_texture::encode_2d(image, mode, &wanted).map_err(|error| failed(error, limits))?;
     lay_out(&encoded)
+}
+
+/// Chooses the settings of `texture.size_target`, or those with which a texture reaches `texture.quality`, if that is a
+/// target; returns the warning about a target that the texture does not reach. `size` is that of the images.
+pub(crate) fn reach_quality(
+    settings: &Settings,
+    mode: Mode,
+    wanted: &mut kiln_texture::Settings,
+    size: (u32, u32),
+    limits: &Limits,
+    encode: impl Fn(&kiln_texture::Settings) -> Result<Encoded, kiln_texture::Error>,
+) -> Result<Option<Diag>, Diag> {
+    if !wanted.compress {
+        return Ok(None);
+    }
+    if let Some(step) = settings.size_step {
+        *wanted = step.choice(longest(size, wanted.max_size), wanted.quality).applied(wanted);
+        return Ok(None);
+    }
+    let base = kiln_texture::Settings { mips: Mips::None, zstd: false, ..*wanted };
+    let reference = || encode(&kiln_texture::Settings { compress: false, ..base });
+    let attempt = |choice: &Choice| encode(&choice.applied(&base));
+    let reached = search_quality(settings, Some(mode), wanted.format.ladder(), limits, reference, attempt)?;
+    Ok(reached.and_then(|(choice, warning)| {
+        *wanted = choice.applied(wanted);
+        warning
+    }))
+}
+
+/// Returns the longest side of an image, after it is downscaled to `max_size`.
+pub(crate) fn longest((width, height): (u32, u32), max_size: Option<u32>) -> u32 {
+    width.max(height).min(max_size.unwrap_or(u32::MAX))
+}
+
+/// Finds the settings with which a texture reaches `texture.quality`, with the warning about a target that it does not
+/// reach; `None` if there is no target for it. `mode` is `None` for HDR images.
+pub(crate) fn search_quality(
+    settings: &Settings,
+    mode: Option<Mode>,
+    ladder: Ladder,
+    limits: &Limits,
+    reference: impl FnOnce() -> Result<Encoded, kiln_texture::Error>,
+    encode: impl Fn(&Choice) -> Result<Encoded, kiln_texture::Error>,
+) -> Result<Option<(Choice, Option<Diag>)>, Diag> {
+    let Some(goal) = settings.texture.quality.goal() else { return Ok(None) };
+    let search = GoalSearch { goal, halvings: settings.texture.min_scale.halvings(), mode, ladder };
+    let reached = reference().and_then(|reference| search.run(&reference, encode));
+    let reached = reached.map_err(|error| failed(error, limits))?;
+    Ok(reached.map(|reached| (reached.choice, missed(goal, &reached))))
 }
 
 /// Returns the warning about a target that a texture does not reach.
@@ -176,18 +228,20 @@ pub(crate) fn choose_depth(
     if !is_deep || wanted.sixteen_bit {
         return None;
     }
-    let (why, hint) = if mode == Mode::Color {
-        (
+    let is_requested = settings.texture.depth != Depth::Eight;
+    let (why, hint) = match (mode, wanted.compress) {
+        (Mode::Color, _) => (
             "colour textures",
             "set texture.kind to linear or grayscale if the image holds data, with texture.depth: auto and texture.compress: false",
-        )
-    } else if wanted.compress {
-        (
+        ),
+        (_, true) if is_requested => {
+            ("block-compressed textures", "set texture.compress to false to keep 16 bits")
+        }
+        (_, true) => (
             "block-compressed textures",
             "set texture.depth to auto and texture.compress to false to keep 16 bits",
-        )
-    } else {
-        ("textures with texture.depth: 8", "set texture.depth to auto to keep 16 bits")
+        ),
+        (_, false) => ("textures with texture.depth: 8", "set texture.depth to auto to keep 16 bits"),
     };
     let message = format!("the source has 16 bits per channel, and {why} have 8");
     Some(Diag::new(Code::TextureDepth, message).hint(hint))
@@ -313,7 +367,7 @@ pub(crate) fn weigh(paths: &[&RelPath], cube: bool, settings: &Settings, sources
 }
 
 /// Returns the number of textures that are in memory at a time: a quality target keeps its reference beside an attempt.
-fn attempts(settings: &Settings) -> u64 {
+pub(crate) fn attempts(settings: &Settings) -> u64 {
     if settings.texture.quality.goal().is_some() { 2 } else { 1 }
 }
 

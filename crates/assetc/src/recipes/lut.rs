@@ -2,10 +2,9 @@
 
 use super::ktx;
 use crate::config::{Settings, Supercompress};
-use crate::plural;
 use crate::recipe::{Compiled, Recipe, RecipeInfo, Suffix};
 use crate::tools::Tools;
-use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
+use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree, counted};
 use kiln_format::hman::Colorspace;
 
 /// The recipe for a colour lookup table.
@@ -59,5 +58,5 @@ impl Recipe for Lut {
 fn out_of_range(values: usize) -> String {
     let (one, many) =
         ("value is outside 0 to 1 and was clamped", "values are outside 0 to 1 and were clamped");
-    plural::count(values, one, many)
+    counted(values, one, many)
 }

@@ -178,7 +178,7 @@ impl Textures {
             return Ok(made);
         }
         let made = self.unused_name(output, stem, mode)?;
-        let image = EncodedImage::file(cx, &path, &bytes);
+        let image = EncodedImage::file(cx, &path, bytes);
         let (texture, warnings) =
             ktx::image_artifact(cx, &made, image, mode, settings).map_err(|d| d.path(&path))?;
         warnings.into_iter().for_each(|warning| cx.warn(warning.path(&path)));

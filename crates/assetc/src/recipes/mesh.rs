@@ -17,13 +17,12 @@ mod skeleton;
 
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{Index, MeshFormat, Settings, Skins};
-use crate::plural;
 use crate::recipe::{Compiled, Recipe, RecipeInfo, suffix};
 use crate::recipes::gltf::GltfModel;
 use crate::recipes::ktx;
 use crate::tools::Tools;
 use geometry::Geometry;
-use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceFiles, SourceTree};
+use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceFiles, SourceTree, counted};
 use kiln_import::gltf::{self, SceneSelection};
 use kiln_import::{Imported, obj};
 use kiln_ir::{NodeId, Scene, Valid};
@@ -32,7 +31,7 @@ use scene_file::SceneFile;
 use skeleton::Skeleton;
 
 /// The version of the mesh pipeline without textures.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// The recipe for a model.
 pub(crate) struct Mesh;
@@ -163,7 +162,7 @@ fn compile(
     let nodes = (!settings.mesh.merge && !scene.nodes.is_empty()).then_some((&scene, drawn.as_slice()));
     let submeshes =
         nodes.filter(|_| scene_file.is_some()).map(|(scene, drawn)| geometry.node_submeshes(scene, drawn));
-    let mesh = geometry.write(&hashes, skeleton.as_ref(), nodes)?;
+    let mesh = geometry.write(&hashes, skeleton.as_ref(), nodes, settings.mesh.compress)?;
     let mut artifacts = vec![cx.artifact(output, FileMetadata::of(output), &mesh)?];
     if !slots.is_empty() {
         artifacts.extend(materials::artifacts(cx, &scene, &slots, output, settings)?);
@@ -194,7 +193,7 @@ fn unexported_motion(scene: &Scene, has_skeleton: bool, settings: &Settings) -> 
             "animation channel changes morph target weights, and is not exported",
             "animation channels change morph target weights, and are not exported",
         );
-        let message = plural::count(morph_channels, one, many);
+        let message = counted(morph_channels, one, many);
         warnings.push(Diag::new(Code::GltfDataIgnored, message).hint("set mesh.scene_data to true"));
     }
     // A clip of morph target weights moves no node.
@@ -210,14 +209,14 @@ fn unexported_motion(scene: &Scene, has_skeleton: bool, settings: &Settings) -> 
             "animations move nodes that are not joints of a skin, and are not exported",
         );
         let hint = "bind the mesh to a skin, or set mesh.scene_data to true";
-        warnings.push(Diag::new(Code::AnimationNotJoint, plural::count(moving, one, many)).hint(hint));
+        warnings.push(Diag::new(Code::AnimationNotJoint, counted(moving, one, many)).hint(hint));
     } else if settings.mesh.merge {
         let (one, many) = (
             "animation moves nodes, but the vertices of the mesh are in world space",
             "animations move nodes, but the vertices of the mesh are in world space",
         );
         let hint = "set mesh.merge to false to keep each mesh in the space of its node";
-        warnings.push(Diag::new(Code::AnimationNotJoint, plural::count(moving, one, many)).hint(hint));
+        warnings.push(Diag::new(Code::AnimationNotJoint, counted(moving, one, many)).hint(hint));
     }
     warnings
 }
@@ -233,14 +232,14 @@ fn further_skins(scene: &Scene, posed: usize, skins: Skins) -> Option<String> {
             "skin after the first is not animated and stays in its bind pose",
             "skins after the first are not animated and stay in their bind pose",
         );
-        plural::count(posed, one, many)
+        counted(posed, one, many)
     });
     let unused = (unused > 0).then(|| {
         let (one, many) = (
             "skin after the first is used by no drawn mesh and is not exported",
             "skins after the first are used by no drawn mesh and are not exported",
         );
-        plural::count(unused, one, many)
+        counted(unused, one, many)
     });
     let messages: Vec<String> = [posed, unused].into_iter().flatten().collect();
     (!messages.is_empty()).then(|| messages.join("; "))

@@ -20,6 +20,7 @@ impl Recipe for PackedTexture {
             output: "ktx2",
             reads_other_files: true,
             contains_images: true,
+            is_texture: true,
             ..RecipeInfo::DEFAULT
         }
     }

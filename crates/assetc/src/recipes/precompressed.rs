@@ -49,7 +49,7 @@ impl Recipe for Precompressed {
         let output = self.output(source).ok_or_else(ktx::nameless)?;
         let mode = suffix(source).map_or(Mode::Color, |suffix| mode_of(&suffix, settings));
         if settings.texture.precompressed == Handling::Reencode {
-            let image = ktx::EncodedImage::file(cx, source, &bytes);
+            let image = ktx::EncodedImage::file(cx, source, bytes);
             let (texture, warnings) = ktx::image_artifact(cx, &output, image, mode, settings)?;
             warnings.into_iter().for_each(|warning| cx.warn(warning));
             // The colour space depends on the mode only, as it does for images.

@@ -195,10 +195,7 @@ impl Build<'_> {
         let deadline = cx.inputs.deadline();
         let mut includes = ProjectIncludes::new(cx, include_dirs(settings));
         let compiled = tools.compile_shader(&source, &options, &mut includes, deadline);
-        if let Some(fault) = includes.fault() {
-            return Err(fault);
-        }
-        let compiled = compiled?;
+        let compiled = includes.explain(compiled)?;
         for warning in &compiled.warnings {
             if !cx.has_warned(warning) {
                 cx.warn(warning.clone());

@@ -23,6 +23,7 @@ impl Recipe for Texture {
             output: "ktx2",
             is_image: true,
             colorspace: Some(colorspace(self.0)),
+            is_texture: true,
             ..RecipeInfo::DEFAULT
         }
     }
@@ -55,7 +56,7 @@ impl Recipe for Texture {
         let bytes = cx.inputs.read(source)?;
         let output = self.output(source).ok_or_else(ktx::nameless)?;
         let name_warning = check_name(source, self.0, settings);
-        let mut image = ktx::EncodedImage::file(cx, source, &bytes).standalone();
+        let mut image = ktx::EncodedImage::file(cx, source, bytes).standalone();
         if name_warning.is_none() && self.0 == Mode::Color && settings.texture.kind == TextureKind::Auto {
             image = image.checked_for_normals();
         }

@@ -16,7 +16,7 @@ use kiln_engine::{
     Code, Diag, DirectorySink, Fs, Journal, Limits, Plan, RelPath, SourceTree, State, Tree, run,
 };
 use kiln_format::ktx2::{Ktx2View, Payload};
-use kiln_texture::{DecodedTexels, decode_level};
+use kiln_texture::{DecodedImage, DecodedTexels, decode_level};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -110,53 +110,70 @@ fn encode_error(reference: &[u8], texture: &[u8], limits: &Limits) -> Option<Enc
         Payload::R16 => 1,
         _ => return None,
     };
-    let (expected, found) = (texels(&reference, limits)?, texels(&texture, limits)?);
-    if expected.len() != found.len() {
-        return None;
-    }
-    let pairs = expected.iter().zip(&found);
+    let pairs = pairs(&reference, &texture, limits)?;
     Some(match channels {
-        2 => angular(pairs.map(|(a, b)| (normal(*a), normal(*b)))),
-        channels => psnr(pairs.map(|(a, b)| (&a[..channels], &b[..channels]))),
+        2 => angular(pairs.iter().map(|(a, b)| kiln_texture::angle(a, b))),
+        channels => psnr(pairs.iter().map(|(a, b)| (&a[..channels], &b[..channels]))),
     })
 }
 
 /// Compares HDR textures: the root mean square of the errors of the channels of each texel, relative to its brightest
-/// channel. `None` if the texture is not compressed.
+/// channel. `None` if the texture is neither compressed nor reduced.
 fn relative(reference: &Ktx2View<'_>, texture: &Ktx2View<'_>, limits: &Limits) -> Option<EncodeError> {
-    if !matches!(texture.payload(), Payload::Bc6h | Payload::Bc6hSigned) {
+    let is_compressed = matches!(texture.payload(), Payload::Bc6h | Payload::Bc6hSigned);
+    if !is_compressed && reference.shape() == texture.shape() {
         return None;
     }
-    let texels = |view| -> Option<Vec<[f64; 3]>> {
-        let mut all = Vec::new();
-        for image in decode_level(view, 0, limits.max_memory).ok()? {
-            let DecodedTexels::Rgba16F(texels) = image.texels else { return None };
-            let value = |bits: u16| half::f16::from_bits(bits).to_f64();
-            all.extend(texels.iter().map(|[r, g, b, _]| [*r, *g, *b].map(value)));
-        }
-        Some(all)
+    let pairs = pairs(reference, texture, limits)?;
+    let error = |(a, b): &Pair| {
+        let brightest = kiln_texture::brightest(a);
+        let channel = |c: usize| ((f64::from(a[c]) - f64::from(b[c])) / brightest).powi(2);
+        channel(0) + channel(1) + channel(2)
     };
-    let (expected, found) = (texels(reference)?, texels(texture)?);
-    let (mut squares, mut count) = (0.0, 0u64);
-    for (a, b) in expected.iter().zip(&found) {
-        // Texels that are black to the eye have no brightness to relate to.
-        let brightest = a.iter().fold(1e-4, |most: f64, value| most.max(value.abs()));
-        squares += a.iter().zip(b).map(|(a, b)| ((a - b) / brightest).powi(2)).sum::<f64>();
-        count += 3;
-    }
-    (expected.len() == found.len()).then(|| EncodeError::Relative((squares / count.max(1) as f64).sqrt()))
+    let squares: f64 = pairs.iter().map(error).sum();
+    Some(EncodeError::Relative((squares / (3 * pairs.len().max(1)) as f64).sqrt()))
 }
 
-/// Returns the texels of the base level from 0 to 1; `None` for HDR texels.
-fn texels(view: &Ktx2View<'_>, limits: &Limits) -> Option<Vec<[f32; 4]>> {
+/// Returns the sum over all texels of the mean squared error of the channels in use; errors of HDR texels are relative to the
+/// brightest channel of the texel. Uses no functions of the platform's math library, so that the sum is equal everywhere.
+pub(crate) fn squared_error(reference: &[u8], texture: &[u8], limits: &Limits) -> Option<f64> {
+    let (reference, texture) = (Ktx2View::read(reference).ok()?, Ktx2View::read(texture).ok()?);
+    let (channels, is_hdr) = match reference.payload() {
+        Payload::Rgba16F => (3, true),
+        Payload::Rgba8 | Payload::Rgba16 => (4, false),
+        Payload::Rg16 => (2, false),
+        Payload::R16 => (1, false),
+        _ => return None,
+    };
+    let error = |(a, b): &Pair| {
+        let peak = if is_hdr { kiln_texture::brightest(a) } else { 1.0 };
+        let square = |c: usize| ((f64::from(a[c]) - f64::from(b[c])) / peak).powi(2);
+        (0..channels).map(square).sum::<f64>() / f64::from(channels as u32)
+    };
+    Some(pairs(&reference, &texture, limits)?.iter().map(error).sum())
+}
+
+/// A texel of a reference, and that of the texture at the same place.
+type Pair = ([f32; 4], [f32; 4]);
+
+/// Returns the texels of the base level of a reference, each with that of a texture: interpolated, if the resolution of the
+/// texture was reduced for a quality target. Channels that are not floats are from 0 to 1.
+fn pairs(reference: &Ktx2View<'_>, texture: &Ktx2View<'_>, limits: &Limits) -> Option<Vec<Pair>> {
+    let [expected, found] = [reference, texture].map(|view| decode_level(view, 0, limits.max_memory).ok());
+    let (expected, found) = (expected?, found?);
+    if expected.len() != found.len() {
+        return None;
+    }
     let mut all = Vec::new();
-    for image in decode_level(view, 0, limits.max_memory).ok()? {
-        match image.texels {
-            DecodedTexels::Rgba8(v) => all.extend(v.iter().map(|t| t.map(|value| f32::from(value) / 255.0))),
-            DecodedTexels::Rgba16(v) => {
-                all.extend(v.iter().map(|t| t.map(|value| f32::from(value) / 65535.0)));
-            }
-            _ => return None,
+    for (expected, found) in expected.iter().zip(&found) {
+        let (width, height) = (expected.width, expected.height);
+        let is_float = |image: &DecodedImage| matches!(image.texels, DecodedTexels::Rgba16F(_));
+        if found.width > width || found.height > height || is_float(expected) != is_float(found) {
+            return None;
+        }
+        for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+            let texel = |image: &DecodedImage| image.enlarged_texel(x, y, (width, height));
+            all.push((texel(expected), texel(found)));
         }
     }
     Some(all)
@@ -172,24 +189,14 @@ fn psnr<'a>(pairs: impl Iterator<Item = (&'a [f32], &'a [f32])>) -> EncodeError 
     EncodeError::Psnr(if squares == 0.0 { f64::INFINITY } else { -10.0 * mean.log10() })
 }
 
-fn angular(pairs: impl Iterator<Item = ([f64; 3], [f64; 3])>) -> EncodeError {
+fn angular(angles: impl Iterator<Item = f64>) -> EncodeError {
     let (mut sum, mut max, mut count) = (0.0, 0.0f64, 0u64);
-    for (a, b) in pairs {
-        let dot: f64 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
-        let angle = dot.clamp(-1.0, 1.0).acos().to_degrees();
+    for angle in angles {
         sum += angle;
         max = max.max(angle);
         count += 1;
     }
     EncodeError::Angular { mean: sum / count.max(1) as f64, max }
-}
-
-/// Reconstructs the unit normal from red and green.
-fn normal(texel: [f32; 4]) -> [f64; 3] {
-    let [x, y] = [texel[0], texel[1]].map(|value| f64::from(value) * 2.0 - 1.0);
-    let z = (1.0 - x * x - y * y).max(0.0).sqrt();
-    let length = (x * x + y * y + z * z).sqrt();
-    [x, y, z].map(|c| c / length)
 }
 
 #[cfg(test)]
@@ -208,8 +215,10 @@ mod tests {
 
     #[test]
     fn angular_error_is_in_degrees() {
-        let pairs = [([0.0, 0.0, 1.0], [0.0, 0.0, 1.0]), ([0.0, 0.0, 1.0], [1.0, 0.0, 0.0])];
-        let EncodeError::Angular { mean, max } = angular(pairs.into_iter()) else { panic!() };
+        // Red and green of 0.5 are a normal along Z, those of 1 and 0.5 one along X.
+        let (up, right) = ([0.5, 0.5, 0.0, 1.0], [1.0, 0.5, 0.0, 1.0]);
+        let angles = [kiln_texture::angle(&up, &up), kiln_texture::angle(&up, &right)];
+        let EncodeError::Angular { mean, max } = angular(angles.into_iter()) else { panic!() };
         assert!((mean - 45.0).abs() < 1e-9 && (max - 90.0).abs() < 1e-9);
     }
 }

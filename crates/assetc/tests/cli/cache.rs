@@ -2,7 +2,7 @@
 
 use crate::project::{Project, Ran, test_image};
 use crate::server::{Fault, Server, When};
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -26,9 +26,7 @@ fn checkout() -> Project {
 fn run(p: &Project, args: &[&str], vars: &[(&str, &str)]) -> Ran {
     let mut command = p.command(args);
     command.env("KILN_CACHE", "on").env_remove("CI").envs(vars.iter().copied());
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
+    command.output().unwrap().into()
 }
 
 fn number(ran: &Ran, path: &[&str]) -> u64 {

@@ -3,7 +3,6 @@
 use crate::project::{Project, Ran, test_image};
 use crate::relay::{CA, CLIENT_CERTIFICATE, CLIENT_KEY, HOST, connect_proxy, tls_front};
 use crate::server::{Fault, Server, When};
-use std::process::Output;
 use tempfile::TempDir;
 
 const COUNT: u64 = 8;
@@ -19,9 +18,7 @@ fn build(vars: &[(&str, &str)]) -> Ran {
         command.env_remove(name);
     }
     command.env("KILN_CACHE", "on").env("KILN_CACHE_DIR", cache.path()).envs(vars.iter().copied());
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
+    command.output().unwrap().into()
 }
 
 fn built(ran: &Ran) -> u64 {

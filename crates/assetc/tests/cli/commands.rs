@@ -123,7 +123,7 @@ fn init_creates_starter_once() {
         ran.stdout,
         "created assetc.yml, assetc.schema.json, assets/ and entries in .gitignore\nnext: add sources to assets/ and run assetc\n"
     );
-    assert_eq!(p.read(".gitignore"), b"/runtime/\n/runtime.hpack\n");
+    assert_eq!(p.read(".gitignore"), b"/runtime/\n/runtime.hpack\n/runtime.*.html\n");
     let empty = p.run(&[]).expect(0);
     assert!(empty.stdout.starts_with("no sources found in assets: add images, models, "), "{}", empty.stdout);
     p.write("assets/a.png", test_image(4, 4, 1));

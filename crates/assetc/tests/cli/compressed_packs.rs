@@ -98,7 +98,7 @@ fn compressed_pack_has_the_documented_layout() {
         assert_eq!(p.read(&format!("out/{path}")), entry.content, "{path}");
     }
     let json = p.run(&["pack", "info", "--json"]).expect(0).json();
-    assert_eq!((json["version"].as_u64(), json["size"].as_u64()), (Some(3), Some(pack.len() as u64)));
+    assert_eq!((json["pack_version"].as_u64(), json["size"].as_u64()), (Some(3), Some(pack.len() as u64)));
     let compressed = files.keys().filter(|path| is_compressed(path)).count();
     assert_eq!(json["compressed"], compressed as u64);
     for entry in json["entries"].as_array().unwrap() {

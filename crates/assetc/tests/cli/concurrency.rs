@@ -24,9 +24,7 @@ fn at_once(project: &Project, runs: &[&[&str]]) -> Vec<Ran> {
     let mut all = BTreeMap::new();
     while all.len() < runs.len() {
         let (index, output) = finished.recv_timeout(TIMEOUT).expect("no run hangs");
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        let code = output.status.code().unwrap_or(-1);
-        all.insert(index, Ran { code, stdout: text(output.stdout), stderr: text(output.stderr) });
+        all.insert(index, Ran::from(output));
     }
     all.into_values().collect()
 }

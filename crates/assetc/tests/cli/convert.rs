@@ -95,6 +95,32 @@ fn convert_places_outputs_and_rejects_bad_arguments() {
     assert!(ran.stderr.contains("image-unknown") && !p.exists("broken.ktx2"), "{ran:?}");
 }
 
+/// There is no manifest: the files that were converted are all that materials can refer to.
+#[test]
+fn check_accepts_converted_files() {
+    let p = Project::new();
+    p.write("Models/Chair.glb", textured().glb()).write("ui.otf", FONT);
+    p.run(&["convert", "Models/Chair.glb"]).expect(0);
+    p.run(&["convert", "ui.otf", "--font-size", "16", "-o", "out/"]).expect(0);
+    p.run(&["convert", "Models/Chair.glb", "-o", "out/"]).expect(0);
+    p.run(&["convert", "Models/Chair.glb", "--root", ".", "-o", "rooted/"]).expect(0);
+    for dir in ["Models", "out", "rooted", "."] {
+        let checked = p.run(&["check", dir, "--deny", "warnings"]).expect(0);
+        assert!(checked.stdout.contains("integrity OK"), "{dir}: {}", checked.stdout);
+    }
+    p.remove("out/Chair/tex_0.ktx2");
+    let checked = p.run(&["check", "out"]).expect(0);
+    for part in [
+        "WARN",
+        "Chair.hmat: row 0 references texture 0x",
+        "no manifest assets.hman",
+        "[material-without-manifest]",
+    ] {
+        assert!(checked.stdout.contains(part), "{part}: {}", checked.stdout);
+    }
+    p.run(&["check", "out", "--deny", "material-without-manifest"]).expect(1);
+}
+
 #[test]
 fn convert_reads_standard_input_and_writes_standard_output() {
     let p = Project::new();

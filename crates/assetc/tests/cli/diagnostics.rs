@@ -1,7 +1,7 @@
 //! Diagnostics for people and programs: message formats, denied warnings, explanations of codes.
 
 use crate::json_schema;
-use crate::project::{Project, test_image};
+use crate::project::{Project, Ran, test_image};
 use serde_json::Value;
 
 /// A project with one warning in `assetc.yml` (line 2) and one source that fails.
@@ -195,8 +195,19 @@ fn lint_levels_of_the_project() {
     assert!(ran.stderr.contains("did you mean 'image-extension'?"), "{}", ran.stderr);
 }
 
+#[test]
+fn summary_counts_denied_warnings() {
+    let p = project_with_warnings(5);
+    let ran = p.run(&["--deny", "warnings"]).expect(1);
+    assert!(ran.stdout.contains("5 built, 0 cached, 0 failed, 5 denied warnings ->"), "{ran:?}");
+    let again = p.run(&["--deny", "warnings"]).expect(1);
+    assert!(again.stdout.contains("5 cached, 0 failed, 5 denied warnings ->"), "{again:?}");
+    let allowed = p.run(&[]).expect(0);
+    assert!(!allowed.stdout.contains("denied"), "{allowed:?}");
+}
+
 /// The published schema of the JSON output, for one of its definitions.
-fn output_schema(definition: &str) -> Value {
+pub(crate) fn output_schema(definition: &str) -> Value {
     let text = include_str!("../../../../docs/schema/assetc-output.schema.json");
     let mut schema: Value = serde_json::from_str(text).unwrap();
     let root = schema.as_object_mut().unwrap();
@@ -242,15 +253,29 @@ fn json_of_info_report_clean_and_stats_is_valid_under_its_published_schema() {
         "embed: t.txt\ndefault: {rules: [{match: exact.png, texture: {compress: false}}]}\n",
     );
     let check = |definition: &str, args: &[&str], code: i32| {
-        let ran = p.run(args).expect(code);
+        let mut command = p.command(args);
+        command.env("KILN_CACHE", "on").env("KILN_CACHE_DIR", p.path("cache"));
+        let ran = Ran::from(command.output().unwrap()).expect(code);
         assert!(ran.stdout.starts_with("{\"version\":1,"), "{}", ran.stdout);
         json_schema::assert_valid(&output_schema(definition), &ran.json());
     };
     check("build", &["--json", "--stats"], 0);
     check("info", &["info", "--json"], 0);
+    check("dry_run", &["--dry-run", "--json", "--no-cache"], 0);
+    check("explain", &["explain", "a.png", "--json"], 0);
+    check("graph", &["graph", "--json"], 0);
+    p.run(&["--pack"]).expect(0);
+    check("pack_info", &["pack", "info", "--json"], 0);
+    check("written", &["convert", "assets/a.png", "-o", "c.ktx2", "--json"], 0);
+    check("written", &["extract", "c.ktx2", "--json"], 0);
     check("report", &["report", "--json", "--out", "old.html"], 0);
     p.write("assets/a.png", test_image(8, 8, 9)).run(&[]).expect(0);
     check("report", &["report", "--json", "--out", "new.html", "--since", "old.html"], 0);
+    check("cache", &["cache", "stats", "--json"], 0);
+    check("cache", &["cache", "gc", "--dry-run", "--json"], 0);
+    check("trust", &["trust", "--json"], 0);
+    check("trust", &["trust", "--list", "--json"], 0);
+    check("trust", &["trust", "--revoke", "--json"], 0);
     p.write("runtime/a.ktx2", "damaged");
     check("info", &["info", "--json"], 1);
     check("clean", &["clean", "--json"], 0);

@@ -64,6 +64,30 @@ fn failed_source_does_not_freeze_the_manifest() {
 }
 
 #[test]
+fn failed_build_names_only_what_it_left_as_it_was() {
+    let p = Project::new();
+    p.write("assets/a.png", test_image(4, 4, 1)).write("assets/b.png", "broken");
+    let last_line = |args: &[&str]| p.run(args).expect(1).stdout.lines().last().unwrap_or("").to_owned();
+    assert!(last_line(&[]).contains(", 1 failed -> runtime"), "there is no earlier build");
+    assert_eq!(last_line(&["--pack"]), "the pack was not updated");
+    p.write("assets/b.png", test_image(4, 4, 2)).run(&["-q"]).expect(0);
+    p.write("assets/b.png", "broken");
+    let kept = "failed sources keep the outputs of their last build";
+    assert_eq!(last_line(&[]), kept);
+    assert_eq!(last_line(&["--pack"]), format!("{kept}; the pack was not updated"));
+    p.write("assetc.yml", "pack: true\n");
+    assert_eq!(last_line(&[]), format!("{kept}; the pack was not updated"));
+    p.write("assetc.yml", "manifest_on_failure: keep\n");
+    assert_eq!(last_line(&[]), "the manifest was not updated");
+    assert_eq!(last_line(&["--pack"]), "the manifest and the pack were not updated");
+
+    // Nothing failed but the budget: nothing was left as it was.
+    p.write("assetc.yml", "budget: { total: 1 B }\n").remove("assets/b.png");
+    assert!(last_line(&[]).contains(", 0 failed -> runtime"));
+    assert_eq!(last_line(&["--pack"]), "the pack was not updated");
+}
+
+#[test]
 fn failed_source_without_outputs_has_no_rows() {
     let p = Project::new();
     p.write("assetc.yml", "manifest: all\n");

@@ -3,7 +3,7 @@
 use crate::project::Project;
 
 /// A Radiance HDR image without RLE; a texel is three mantissas and a shared exponent (RGBE).
-fn radiance(width: u32, height: u32, texel: impl Fn(u32, u32) -> [u8; 4]) -> Vec<u8> {
+pub(crate) fn radiance(width: u32, height: u32, texel: impl Fn(u32, u32) -> [u8; 4]) -> Vec<u8> {
     let mut bytes = format!("#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y {height} +X {width}\n").into_bytes();
     (0..width * height).for_each(|i| bytes.extend(texel(i % width, i / width)));
     bytes

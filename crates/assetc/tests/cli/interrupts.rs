@@ -93,6 +93,33 @@ fn interrupted_builds_keep_finished_assets_and_leave_no_temporary_files() {
     assert!(interrupted > 0, "{interrupted} of {moments} builds were interrupted");
 }
 
+/// Assets that finished while a long action runs are published before that action ends, so that dropping it loses nothing
+/// else.
+#[test]
+fn finished_assets_are_published_while_a_long_action_runs() {
+    let p = Project::new();
+    let noise: Vec<u8> =
+        (0..2048u32 * 2048 * 3).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    p.write("assetc.yml", "default:\n  texture:\n    quality: high\n");
+    p.write("assets/large.png", png(2048, 2048, png::ColorType::Rgb, &noise));
+    for n in 0..5 {
+        p.write(&format!("assets/{n}.png"), test_image(8, 8, n));
+    }
+    let child = spawn(&p, &["-j", "2"]);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while (0..5).any(|n| !p.exists(&format!("runtime/{n}.ktx2"))) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(!p.exists("runtime/large.ktx2"), "the long action has ended");
+    send(&child, "INT");
+    std::thread::sleep(Duration::from_millis(50));
+    send(&child, "INT");
+    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+    assert_eq!(status.code(), Some(130), "{}", text(&stderr));
+    assert!(!p.exists("runtime/large.ktx2") && leftovers(&p).is_empty(), "{:?}", leftovers(&p));
+    assert_eq!(p.build(), (1, 5), "{}", text(&stderr));
+}
+
 /// A second signal, like the end of the grace period, drops the action in flight.
 #[test]
 fn second_interrupt_drops_the_action_in_flight() {

@@ -1,7 +1,6 @@
 //! Limits on each asset: errors, the values that messages name, and the configuration that sets them.
 
 use crate::project::{Project, Ran, test_image};
-use std::process::Output;
 
 /// Asserts that one asset failed with this code, and that message and hint have these parts.
 #[track_caller]
@@ -15,10 +14,7 @@ fn refused(ran: &Ran, code: &str, parts: &[&str]) {
 /// Runs the executable with a user configuration.
 fn run_as(project: &Project, config: &str, args: &[&str]) -> Ran {
     project.write("user/config.yml", config);
-    let Output { status, stdout, stderr } =
-        project.command(args).env("KILN_CONFIG_DIR", project.path("user")).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
+    project.command(args).env("KILN_CONFIG_DIR", project.path("user")).output().unwrap().into()
 }
 
 #[test]

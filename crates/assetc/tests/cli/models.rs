@@ -122,7 +122,7 @@ fn lods_of_a_model_without_normals_reach_their_targets_and_stalled_ones_are_repo
     p.write("assets/ball.glb", sphere_without_normals(32, 16))
         .write("assets/box.glb", Model::triangle().glb());
     let ran = p.run(&["-v"]).expect(0);
-    let note = "LOD 1: simplification stalled for 1 of 1 submesh, which reuse the previous LOD";
+    let note = "LOD 1: simplification stalled for 1 of 1 submesh, and the previous LOD is used there";
     assert_eq!(ran.stderr.matches(note).count(), 1, "{}", ran.stderr);
     let info = p.run(&["info"]).expect(0).stdout;
     assert!(info.contains("2 LODs (stalled: LOD 1 for 1 submesh, LOD 2 for 1 submesh)"), "{info}");

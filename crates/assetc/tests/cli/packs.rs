@@ -233,7 +233,7 @@ fn pack_info_reports_layout() {
     let payload: usize = files.iter().map(|file| file.bytes.len()).sum();
     let toc: usize = files.iter().map(|file| 19 + file.path.len()).sum();
     let numbers =
-        ["version", "size", "header", "toc", "payload", "padding"].map(|n| json[n].as_u64().unwrap());
+        ["pack_version", "size", "header", "toc", "payload", "padding"].map(|n| json[n].as_u64().unwrap());
     let expected = [2, pack.len(), 24, toc, payload, pack.len() - 24 - toc - payload];
     assert_eq!(numbers, expected.map(|n| n as u64));
     for (entry, file) in json["entries"].as_array().unwrap().iter().zip(&files) {

@@ -55,15 +55,12 @@ impl Bound {
         }
         // A process that another test forked while the copy was open for writing may still hold it open.
         let busy = |e: &std::io::Error| e.kind() == std::io::ErrorKind::ExecutableFileBusy;
-        let output = loop {
+        loop {
             match command.output() {
                 Err(e) if busy(&e) => std::thread::sleep(Duration::from_millis(10)),
-                output => break output.unwrap(),
+                output => break output.unwrap().into(),
             }
-        };
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        let code = output.status.code().unwrap_or(-1);
-        Ran { code, stdout: text(output.stdout), stderr: text(output.stderr) }
+        }
     }
 }
 

@@ -39,6 +39,13 @@ impl Ran {
     }
 }
 
+impl From<Output> for Ran {
+    fn from(Output { status, stdout, stderr }: Output) -> Ran {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ran { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
+    }
+}
+
 impl Project {
     /// Creates an empty project.
     pub(crate) fn new() -> Project {
@@ -99,9 +106,7 @@ impl Project {
 
     /// Runs the executable to its end.
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
-        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Ran { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
+        self.command(args).output().unwrap().into()
     }
 
     /// Builds and expects it to succeed; returns (built, cached).

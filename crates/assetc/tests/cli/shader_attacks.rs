@@ -31,9 +31,7 @@ fn wgsl(n: usize) -> Vec<(&'static str, String)> {
 fn build(p: &Project, limits: &[(&str, &str)]) -> Ran {
     let mut command = p.command(&[]);
     command.envs(limits.iter().copied()).env("PATH", p.path("bin"));
-    let done = command.env_remove("VULKAN_SDK").env_remove("SLANG_DIR").output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: done.status.code().unwrap_or(-1), stdout: text(done.stdout), stderr: text(done.stderr) }
+    command.env_remove("VULKAN_SDK").env_remove("SLANG_DIR").output().unwrap().into()
 }
 
 /// Builds a source beside others: it alone fails, twice, with an error that has these parts.

@@ -55,9 +55,7 @@ pub(crate) fn run_with(p: &Project, bin: &str, args: &[&str]) -> Ran {
     let mut command = p.command(args);
     // The programs are inside the project, so it has to be trusted; `trust.rs` tests untrusted projects.
     command.env("PATH", p.path(bin)).env("KILN_TRUST", "1").env_remove("VULKAN_SDK").env_remove("SLANG_DIR");
-    let done = command.output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: done.status.code().unwrap_or(-1), stdout: text(done.stdout), stderr: text(done.stderr) }
+    command.output().unwrap().into()
 }
 
 #[test]
@@ -138,7 +136,11 @@ fn includes_are_dependencies_also_when_missing() {
     assert_eq!(p.build(), (0, 2));
     // An include that is found in the input directory, and then a file of that name beside the including file.
     p.write("assets/fx/wall.shader/wall.vert", VERTEX.replace("lib/camera.glsl", "camera.glsl"));
-    p.run(&[]).expect(1);
+    let ran = p.run(&[]).expect(1);
+    let missing = "error[shader-include]: fx/wall.shader/wall.vert:";
+    let places = "camera.glsl is included and was not found in fx/wall.shader/ or the input directory";
+    assert!(ran.stderr.contains(missing) && ran.stderr.contains(places), "{}", ran.stderr);
+    assert!(ran.stderr.contains("or add its directory to shader.include"), "{}", ran.stderr);
     p.write("assets/camera.glsl", CAMERA);
     assert_eq!(p.build(), (1, 1));
     p.write("assets/fx/wall.shader/camera.glsl", CAMERA.replace("vec4 eye", "vec4 eye; vec4 more"));

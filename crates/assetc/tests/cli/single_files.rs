@@ -67,7 +67,24 @@ fn check_of_one_file_finds_damage_and_broken_references() {
     let ran = p.run(&["check", "missing.ktx2", "runtime/m.hmesh"]).expect(2);
     assert!(ran.stderr.contains("output-missing") && ran.stdout.contains("1 mesh"), "{ran:?}");
     p.write("notes.txt", "text");
-    p.run(&["check", "notes.txt"]).expect(1);
+    let ran = p.run(&["check", "notes.txt"]).expect(1);
+    assert!(ran.stdout.contains("FAIL notes.txt: the file is not a runtime file"), "{ran:?}");
+    p.write("empty", "");
+    assert!(p.run(&["info", "empty"]).expect(1).stderr.contains("is not a runtime file"));
+    // A pack is one by its extension, too.
+    p.write("cut.hpack", "HP");
+    assert!(p.run(&["check", "cut.hpack"]).expect(1).stdout.contains("unexpected end of file"));
+}
+
+#[test]
+fn info_shows_the_extents_of_a_small_model() {
+    let p = Project::new();
+    p.write("assets/m.obj", "v 0 0 0\nv 0.004 0 0\nv 0 0.0025 0\nf 1 2 3\n");
+    p.write("assets/l.obj", "v 0 0 0\nv 4 0 0\nv 0 2.5 0\nf 1 2 3\n");
+    p.run(&[]).expect(0);
+    let info = p.run(&["info"]).expect(0).stdout;
+    assert!(info.contains("AABB 0.0040x0.0025x0.0000, radius 0.0024"), "{info}");
+    assert!(info.contains("AABB 4.00x2.50x0.00, radius 2.36"), "{info}");
 }
 
 #[test]

@@ -37,6 +37,27 @@ fn warned(ran: &Ran, code: &str, path: &str) {
     );
 }
 
+/// The extension of an output is longer than that of its source.
+#[test]
+fn output_names_too_long_for_a_file_system_fail_before_they_are_built() {
+    let p = Project::new();
+    let (long, fits) = ("l".repeat(251), "f".repeat(250));
+    p.write(&format!("assets/{long}.png"), flat(1, 4)).write(&format!("assets/{fits}.png"), flat(2, 4));
+    let ran = p.run(&[]).expect(1);
+    assert_eq!(outputs(&p), [format!("{fits}.ktx2")]);
+    assert!(
+        ran.stderr.contains(&format!("failed {long}.png")) && !ran.stderr.contains(&format!("built {long}"))
+    );
+    assert!(
+        ran.stderr.contains(&format!(
+            "error[unwritable]: {long}.ktx2: the output cannot be written: the file name has 256 bytes"
+        )),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("hint: shorten the name of the source"), "{}", ran.stderr);
+}
+
 #[test]
 fn follows_links_to_files_inside_the_tree_only() {
     let p = Project::new();

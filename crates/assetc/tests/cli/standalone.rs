@@ -27,7 +27,7 @@ fn default_compiles_images_of_models_and_states_their_size() {
     let p = textured();
     let ran = p.run(&[]).expect(0);
     assert_eq!(outputs(&p), ["crate/tex_0.ktx2", "ui.ktx2", "wood.ktx2"]);
-    let line = "; 1 image of models shipped twice: ";
+    let line = "; 1 image of models or materials shipped twice: ";
     assert!(ran.stdout.contains(line) && ran.stdout.contains("(texture.standalone)"), "{ran:?}");
     // A build that compiles nothing does not repeat it, except in verbose output.
     assert!(!p.run(&[]).expect(0).stdout.contains("shipped twice"));

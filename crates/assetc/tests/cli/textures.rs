@@ -2,10 +2,13 @@
 //! UASTC (with a Zstandard decoder of its own), `bcdec` for BC7, `zstd` for uncompressed levels.
 
 mod channel_packing;
+mod large;
 mod layers;
 mod precompressed;
+mod quality_targets;
 mod read;
 mod roles;
+mod size_target;
 mod targets;
 
 use crate::project::{Project, png, test_image};

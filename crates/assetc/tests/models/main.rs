@@ -1,6 +1,7 @@
 //! Models with the library: small synthetic glTF files and their compiled outputs.
 
 mod clusters;
+mod compress;
 mod extra;
 mod files;
 mod layout;

@@ -41,9 +41,7 @@ fn checkout() -> Project {
 fn run(p: &Project, dir: &Path, vars: &[(&str, &str)]) -> Ran {
     let mut command = p.command(&["--json", "-v"]);
     command.env("KILN_CACHE", "on").env_remove("CI").env("KILN_CACHE_DIR", dir).envs(vars.iter().copied());
-    let output = command.output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+    command.output().unwrap().into()
 }
 
 /// Returns the files of the output, and the pack.

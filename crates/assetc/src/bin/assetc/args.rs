@@ -7,6 +7,7 @@ use super::report::ReportArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kiln_cli::limits::LimitArgs;
 use kiln_cli::manual::Manual;
+use kiln_cli::remote_execution::RemoteExecutionArgs;
 use kiln_cli::reporter::Flags;
 use kiln_engine::Shard;
 use std::path::PathBuf;
@@ -92,6 +93,8 @@ pub(super) struct BuildArgs {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub(super) timings: Option<Option<PathBuf>>,
     #[command(flatten)]
+    pub(super) remote: RemoteExecutionArgs,
+    #[command(flatten)]
     pub(super) limits: LimitArgs,
 }
 
@@ -120,6 +123,7 @@ impl BuildArgs {
             depfile: self.depfile.or(outer.depfile),
             depfile_target: self.depfile_target.or(outer.depfile_target),
             timings: self.timings.or(outer.timings),
+            remote: self.remote.and(outer.remote),
             limits: self.limits.and(outer.limits),
         }
     }
@@ -148,6 +152,7 @@ impl BuildArgs {
             (self.dry_run, "--dry-run"),
             (self.depfile.is_some(), "--depfile"),
             (self.timings.is_some(), "--timings"),
+            (self.remote.is_given(), "--remote-execution"),
         ];
         flags.into_iter().filter(|(given, _)| *given).map(|(_, name)| name)
     }
@@ -246,6 +251,9 @@ pub(super) enum Command {
     },
     #[command(flatten)]
     Manual(Manual),
+    /// Run the action of a request file in the working directory, as a worker of remote execution (internal)
+    #[command(name = RUN_ACTION, hide = true)]
+    RunAction,
     /// Compile shaders from standard input (internal)
     #[command(name = SERVE_SHADERS, hide = true)]
     ServeShaders {
@@ -268,6 +276,9 @@ pub(super) enum SchemaName {
     #[value(name = "tex")]
     Tex,
 }
+
+/// The internal command with which a server of remote execution starts this program.
+pub(super) const RUN_ACTION: &str = "run-action";
 
 /// The internal command that starts this program as a shader worker.
 pub(super) const SERVE_SHADERS: &str = "serve-shaders";

@@ -1,16 +1,19 @@
 //! `assetc build`, `assetc --list-presets` and `assetc clean`.
 
-use super::inspect::source_path;
+use super::args::RUN_ACTION;
+use super::explain::source_path;
 use super::{BuildArgs, Session, depfile, dry_run, stats, timings};
 use ::assetc::config::Roots;
 use ::assetc::{AssetReport, Build, BuildReport, Duplicates, MANIFEST};
 use kiln_cli::interrupt::{self, InterruptibleEvents};
 use kiln_cli::json_events::{JsonEvents, milliseconds};
 use kiln_cli::progress::{Progress, Verbosity};
+use kiln_cli::remote_execution;
 use kiln_cli::reporter::{FAILED, OK};
 use kiln_cli::store::Sources;
 use kiln_cli::timings::Recorder;
 use kiln_cli::{render, store};
+use kiln_engine::remote::RemoteExecution;
 use kiln_engine::{Diag, Json, RelPath, Severity, Shard, State, Store};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -50,6 +53,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
     if let (Some(shard), None) = (args.shard, &cache) {
         return Err(store::shard_needs_cache(shard));
     }
+    let remote = args.remote.open(RUN_ACTION, &kiln_cli::environment::env)?;
     let progress = Progress::new(session.reporter.verbosity, session.reporter.color);
     let limits = args.limits.over(*user.limits());
     let json_events = JsonEvents::new(&progress, session.reporter.json_lines);
@@ -65,6 +69,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
         .overwrite(args.overwrite)
         .pack(args.pack)
         .cache(cache.as_ref())
+        .remote_execution(remote.as_ref())
         .shard(args.shard)
         .only(selected.as_deref())
         .brief(is_brief(session, args))
@@ -85,6 +90,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
         let shard_duration = args.shard.map(|_| start.elapsed());
         place.finish(cache, shard_duration).iter().for_each(|warning| session.report(warning));
     }
+    remote.iter().filter_map(RemoteExecution::warning).for_each(|warning| session.report(&warning));
     if session.reporter.verbosity == Verbosity::Verbose {
         let unused = [
             ("skipped", &report.skipped),
@@ -115,7 +121,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
     }
     if session.reporter.json {
         let timed = Timed { durations: &times, total: start.elapsed() };
-        let mut json = report_json(session, &report, &roots, cache.as_ref(), &timed);
+        let mut json = report_json(session, &report, &roots, (cache.as_ref(), remote.as_ref()), &timed);
         if let (Some(stats), Json::Object(members)) = (&stats, &mut json) {
             members.push(("stats".to_owned(), stats::json(stats, &times)));
         }
@@ -124,6 +130,9 @@ pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> R
         summary(session, &report, &roots, args.shard, start.elapsed());
         if let Some(line) = cache.as_ref().and_then(|cache| store::line(&cache.figures())) {
             session.reporter.summary().line(&line);
+        }
+        if let Some(remote) = &remote {
+            session.reporter.summary().line(&remote_execution::line(&remote.figures()));
         }
         if let Some(stats) = &stats {
             stats::print(session, stats, &times);
@@ -209,8 +218,12 @@ pub(super) fn summary(
         }
         _ => String::new(),
     };
+    let denied = match session.reporter.diagnostics.denied() {
+        0 => String::new(),
+        n => format!(", {}", out.style.error(&render::count(n, "denied warning", "denied warnings"))),
+    };
     let line = format!(
-        "{}{}: {} built, {fetched}{} cached, {failed}{warnings} -> {output} {}{}",
+        "{}{}: {} built, {fetched}{} cached, {failed}{denied}{warnings} -> {output} {}{}",
         shard.map(|shard| format!("shard {shard}: ")).unwrap_or_default(),
         render::count(report.total(), "asset", "assets"),
         report.built(),
@@ -232,11 +245,17 @@ pub(super) fn summary(
         ));
     }
     if !report.is_ok() && shard.is_none() {
-        out.line(match report.refs {
-            Some(_) if report.failed() == 0 => "the pack was not updated",
-            Some(_) => "failed sources keep the outputs of their last build; the pack was not updated",
-            None => "the manifest and the pack were not updated",
-        });
+        let kept = report.has_kept_outputs.then_some("failed sources keep the outputs of their last build");
+        let outdated = match (report.refs, report.pack_withheld) {
+            (Some(_), true) => Some("the pack was not updated"),
+            (Some(_), false) => None,
+            (None, true) => Some("the manifest and the pack were not updated"),
+            (None, false) => Some("the manifest was not updated"),
+        };
+        let parts: Vec<&str> = kept.into_iter().chain(outdated).collect();
+        if !parts.is_empty() {
+            out.line(&parts.join("; "));
+        }
     }
 }
 
@@ -271,7 +290,7 @@ fn duplicates(session: &Session, report: &BuildReport) -> String {
         0 => String::new(),
         _ if is_idle && session.reporter.verbosity < Verbosity::Verbose => String::new(),
         _ => format!(
-            "; {} of models shipped twice: {} (texture.standalone)",
+            "; {} of models or materials shipped twice: {} (texture.standalone)",
             render::count(images, "image", "images"),
             render::size(bytes)
         ),
@@ -288,7 +307,7 @@ fn report_json(
     session: &Session,
     report: &BuildReport,
     roots: &Roots,
-    cache: Option<&Store>,
+    (cache, remote): (Option<&Store>, Option<&RemoteExecution>),
     timed: &Timed<'_>,
 ) -> Json {
     let output = |path: &RelPath| {
@@ -326,6 +345,7 @@ fn report_json(
         ("refs", report.refs.into()),
         ("pack", report.packed.as_ref().map_or(Json::Null, |packed| path(&packed.path))),
         ("store", cache.map(|cache| store::json(&cache.figures())).into()),
+        ("remote_execution", remote.map(|remote| remote_execution::json(&remote.figures())).into()),
         ("problems", session.reporter.diags_json(&report.problems)),
         ("skipped", paths(&report.skipped)),
         ("excluded", paths(&report.excluded)),
@@ -344,12 +364,12 @@ fn report_json(
 fn list_presets(session: &Session) -> Result<u8, Diag> {
     let config = session.config()?;
     let chosen = config.select_preset(None)?.map(|preset| preset.name().to_owned());
-    let mut out = session.reporter.out();
     if session.reporter.json {
         let names = Json::list(config.presets().iter().map(|preset| preset.name()));
-        out.line(&Json::object([("presets", names), ("default", chosen.into())]).to_string());
+        session.reporter.print_json(Json::object([("presets", names), ("default", chosen.into())]));
         return Ok(OK);
     }
+    let mut out = session.reporter.out();
     for preset in config.presets() {
         // Names only, because scripts iterate over the lines.
         let default =

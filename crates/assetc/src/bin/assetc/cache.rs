@@ -24,7 +24,6 @@ pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Dia
     place.warnings.iter().for_each(|warning| session.report(warning));
     let cache = place.open("assetc")?;
     let dir = place.dir.display().to_string();
-    let mut out = session.reporter.out();
     match command {
         CacheCommand::Stats => {
             let stats = cache.stats();
@@ -38,9 +37,10 @@ pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Dia
                     ("max_bytes", place.max_size.into()),
                     ("oldest_use_s", idle.map(|idle| idle.as_secs()).into()),
                 ]);
-                out.line(&members.to_string());
+                session.reporter.print_json(members);
                 return Ok(OK);
             }
+            let mut out = session.reporter.out();
             out.line(&format!(
                 "{dir}: {}, {}, {} of {}",
                 render::count(stats.records, "record", "records"),
@@ -70,12 +70,13 @@ pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Dia
                     ("left", swept.left.into()),
                     ("dry_run", (*dry_run).into()),
                 ]);
-                out.line(&members.to_string());
+                session.reporter.print_json(members);
             } else if session.reporter.verbosity > Verbosity::Quiet {
                 let verb = if *dry_run { "would remove" } else { "removed" };
                 let (files, freed) =
                     (render::count(swept.removed, "file", "files"), render::size(swept.freed));
-                out.line(&format!("{dir}: {verb} {files}, {freed}; {} left", render::size(swept.left)));
+                let left = render::size(swept.left);
+                session.reporter.out().line(&format!("{dir}: {verb} {files}, {freed}; {left} left"));
             }
         }
     }

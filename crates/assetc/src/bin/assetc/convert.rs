@@ -112,7 +112,7 @@ pub(super) fn convert(session: &Session, args: &ConvertArgs) -> Result<u8, Diag>
     let converted = match converted {
         Err(diag) if is_failure(diag.code) => {
             if session.reporter.json {
-                session.reporter.out().line(&Json::object([("error", render::diag_json(&diag))]).to_string());
+                session.reporter.print_json(Json::object([("error", render::diag_json(&diag))]));
             }
             session.report(&diag);
             return Ok(FAILED);

@@ -11,7 +11,6 @@ use kiln_engine::{Diag, Json};
 /// Prints what a build would do.
 pub(super) fn print(session: &Session, found: &DryRun, roots: &Roots) -> Result<u8, Diag> {
     found.problems.iter().for_each(|problem| session.report(problem));
-    let mut out = session.reporter.out();
     if session.reporter.json {
         let build = found.build.iter().map(|(source, why)| {
             Json::object([("source", source.as_str().into()), ("why", why.to_string().into())])
@@ -24,9 +23,10 @@ pub(super) fn print(session: &Session, found: &DryRun, roots: &Roots) -> Result<
             ("remove", Json::list(found.remove.iter().map(String::as_str))),
             ("problems", session.reporter.diags_json(&found.problems)),
         ]);
-        out.line(&json.to_string());
+        session.reporter.print_json(json);
         return Ok(OK);
     }
+    let mut out = session.reporter.out();
     for (source, why) in &found.build {
         out.line(&format!(
             "would build {} ({})",

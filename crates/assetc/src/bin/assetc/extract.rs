@@ -123,11 +123,11 @@ fn unpack(session: &Session, args: &ExtractArgs, pack: &Path) -> Result<u8, Diag
     };
     let dir = session.output.clone().unwrap_or_else(beside);
     let count = extract::unpack(pack, &dir, args.overwrite, &|| session.waiting())?;
-    let mut out = session.reporter.out();
     if session.reporter.json {
         let json = Json::object([("written", dir.display().to_string().into()), ("files", count.into())]);
-        out.line(&json.to_string());
+        session.reporter.print_json(json);
     } else if session.reporter.verbosity > Verbosity::Quiet {
+        let mut out = session.reporter.out();
         out.line(&format!("{} -> {}", render::count(count, "file", "files"), session.shown(&dir)));
     }
     Ok(OK)

@@ -3,13 +3,16 @@
 mod args;
 mod build;
 mod cache;
+mod check;
 mod convert;
 mod depfile;
 mod dry_run;
+mod explain;
 mod extract;
 mod inspect;
 mod notify_server;
 mod output_files;
+mod pack_info;
 mod report;
 mod report_tiles;
 mod shader_limits;
@@ -64,17 +67,17 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Build(command)) => build::build(session, &command.args.and(build), &command.paths),
         Some(Command::Init) => init(session),
         Some(Command::Info { paths }) => inspect::info(session, paths),
-        Some(Command::Check { paths }) => inspect::check(session, paths),
+        Some(Command::Check { paths }) => check::check(session, paths),
         Some(Command::Convert(args)) => convert::convert(session, &args),
         Some(Command::Extract(args)) => extract::extract(session, &args),
         Some(Command::Report(args)) => report::report(session, args),
-        Some(Command::Pack(PackCommand::Info { file })) => inspect::pack_info(session, file),
+        Some(Command::Pack(PackCommand::Info { file })) => pack_info::pack_info(session, file),
         Some(Command::Cache(command)) => cache::cache(session, &command),
         Some(Command::Watch(args)) => watch::watch(session, args.and(&build)),
         Some(Command::Clean) => build::clean(session),
         Some(Command::Trust(args)) => trust::trust(session, &args),
-        Some(Command::Explain { source }) => inspect::explain(session, &source),
-        Some(Command::Graph { path }) => inspect::graph(session, path.as_deref()),
+        Some(Command::Explain { source }) => explain::explain(session, &source),
+        Some(Command::Graph { path }) => explain::graph(session, path.as_deref()),
         Some(Command::Schema { name }) => {
             let schema = match name {
                 SchemaName::AssetcYml => schema::assetc_yml(),
@@ -85,6 +88,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
             Ok(OK)
         }
         Some(Command::Manual(manual)) => manual.run(&session.reporter, Cli::command()),
+        Some(Command::RunAction) => ::assetc::run_action(Path::new(".")).map(|()| OK),
         Some(Command::ServeShaders { memory }) => {
             kiln_cli::interrupt::ignore();
             let served = serve_shaders(io::stdin(), io::stdout(), memory);

@@ -46,7 +46,6 @@ pub(super) fn write_files(files: &[OutputFile], overwrite: bool) -> Result<(), D
 
 /// Prints the files that were written.
 pub(super) fn report_written(session: &Session, files: &[OutputFile], warnings: &[Diag]) {
-    let mut out = session.reporter.out();
     if session.reporter.json {
         let written = files.iter().map(|file| {
             Json::object([
@@ -55,8 +54,10 @@ pub(super) fn report_written(session: &Session, files: &[OutputFile], warnings: 
             ])
         });
         let warnings = session.reporter.diags_json(warnings);
-        out.line(&Json::object([("written", Json::list(written)), ("warnings", warnings)]).to_string());
+        let json = Json::object([("written", Json::list(written)), ("warnings", warnings)]);
+        session.reporter.print_json(json);
     } else if session.reporter.verbosity > Verbosity::Quiet {
+        let mut out = session.reporter.out();
         for file in files {
             out.line(&format!(
                 "wrote {} ({})",

@@ -44,7 +44,7 @@ fn error(error: EncodeError) -> String {
         EncodeError::Psnr(db) if db.is_infinite() => "lossless".to_owned(),
         EncodeError::Psnr(db) => format!("{db:.2} dB"),
         EncodeError::Angular { mean, max } => format!("{mean:.2}° mean, {max:.2}° max"),
-        EncodeError::Relative(rms) => format!("{:.2} % rms", 100.0 * rms),
+        EncodeError::Relative(rms) => format!("{:.2} dB, {:.2} % rms", -20.0 * rms.log10(), 100.0 * rms),
         _ => String::new(),
     }
 }

@@ -50,11 +50,12 @@ pub(super) fn trust(session: &Session, args: &TrustArgs) -> Result<u8, Diag> {
         Diag::new(Code::Directory, "the configuration directory of the user is unknown")
             .hint("set KILN_CONFIG_DIR to a directory")
     })?;
-    let mut out = session.reporter.out();
     if args.list {
-        match session.reporter.json {
-            true => out.line(&Json::object([("trusted", Json::list(list.projects()))]).to_string()),
-            false => list.projects().for_each(|project| out.line(project)),
+        if session.reporter.json {
+            session.reporter.print_json(Json::object([("projects", Json::list(list.projects()))]));
+        } else {
+            let mut out = session.reporter.out();
+            list.projects().for_each(|project| out.line(project));
         }
         return Ok(OK);
     }
@@ -67,10 +68,11 @@ pub(super) fn trust(session: &Session, args: &TrustArgs) -> Result<u8, Diag> {
             list.save()?;
         }
         if session.reporter.json {
-            out.line(&Json::object([("project", project.into()), ("revoked", revoked.into())]).to_string());
+            let members = [("project", project.into()), ("revoked", revoked.into())];
+            session.reporter.print_json(Json::object(members));
         } else if !quiet {
             let what = if revoked { "is no longer trusted" } else { "was not trusted" };
-            out.line(&format!("{} {what}", render::printable(&project)));
+            session.reporter.out().line(&format!("{} {what}", render::printable(&project)));
         }
         return Ok(OK);
     }
@@ -91,8 +93,9 @@ pub(super) fn trust(session: &Session, args: &TrustArgs) -> Result<u8, Diag> {
         };
         let settings = Json::list(claims.iter().map(claim));
         let members = [("project", project.into()), ("trusted", recorded.into()), ("settings", settings)];
-        out.line(&Json::object(members).to_string());
+        session.reporter.print_json(Json::object(members));
     } else if !quiet {
+        let mut out = session.reporter.out();
         let project = render::printable(&project);
         out.line(&match recorded {
             true => format!("{project} is trusted until one of these settings changes:"),

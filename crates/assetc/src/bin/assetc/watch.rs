@@ -8,6 +8,7 @@ use super::trust;
 use ::assetc::config::Config;
 use ::assetc::watch::{BuildCycle, DebounceConfig, PlatformEvents, WakeSignal, Watch};
 use kiln_cli::diagnostics::MessageFormat;
+use kiln_cli::json_events::JSON_VERSION;
 use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::reporter::OK;
 use kiln_cli::store::{self, Sources};
@@ -57,12 +58,10 @@ pub(super) fn watch(session: &Session, args: WatchArgs) -> Result<u8, Diag> {
         None => None,
     };
     if let Some(server) = &server {
+        let address = server.address.as_str();
         match session.reporter.json {
-            true => session
-                .reporter
-                .out()
-                .line(&Json::object([("listening", server.address.as_str().into())]).to_string()),
-            false => session.reporter.note(&format!("listening for clients on {}", server.address)),
+            true => session.reporter.print_json(Json::object([("listening", address.into())])),
+            false => session.reporter.note(&format!("listening for clients on {address}")),
         }
     }
 
@@ -232,6 +231,7 @@ fn status_line(
             ])
         });
     Json::object([
+        ("version", JSON_VERSION.into()),
         ("build", number.into()),
         ("ok", ok.into()),
         ("changed", paths(changed)),

@@ -3,6 +3,7 @@
 use super::{Value, any_of, constant, integers, number, whole};
 use crate::config::yaml::Scalar;
 use kiln_engine::Json;
+use kiln_engine::store::settings::parse_size;
 use kiln_texture::Mips;
 
 /// The largest number of mip levels: the full chain of the largest 32-bit size.
@@ -68,6 +69,36 @@ impl Value for Pixels {
 
     fn schema() -> Json {
         integers(1, Pixels::MAX)
+    }
+}
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteSize(u64);
+
+impl ByteSize {
+    /// Returns the number of bytes.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl Value for ByteSize {
+    fn read(scalar: &Scalar) -> Option<ByteSize> {
+        parse_size(&scalar.text).filter(|bytes| *bytes > 0).map(ByteSize)
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn accepts() -> String {
+        "a size such as `20 MB`".into()
+    }
+
+    fn schema() -> Json {
+        let text = Json::object([("type", "string".into()), ("pattern", "^[0-9]".into())]);
+        any_of([Json::object([("type", "integer".into()), ("minimum", 1_u64.into())]), text])
     }
 }
 

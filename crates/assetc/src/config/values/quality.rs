@@ -36,6 +36,51 @@ impl QualitySetting {
     }
 }
 
+/// The smallest scale of a texture with a quality target: one over a power of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MinScale {
+    halvings: u32,
+}
+
+impl MinScale {
+    const MAX_HALVINGS: u32 = 4;
+
+    /// The resolution of the source.
+    pub const FULL: MinScale = MinScale { halvings: 0 };
+
+    /// Returns the number of times that the resolution may be halved.
+    pub fn halvings(self) -> u32 {
+        self.halvings
+    }
+
+    fn all() -> impl Iterator<Item = MinScale> {
+        (0..=MinScale::MAX_HALVINGS).map(|halvings| MinScale { halvings })
+    }
+
+    fn number(self) -> f64 {
+        1.0 / f64::from(1u32 << self.halvings)
+    }
+}
+
+impl Value for MinScale {
+    fn read(scalar: &Scalar) -> Option<MinScale> {
+        let number: f64 = scalar.text.parse().ok()?;
+        MinScale::all().find(|scale| scale.number() == number)
+    }
+
+    fn show(&self) -> String {
+        self.number().to_string()
+    }
+
+    fn accepts() -> String {
+        MinScale::all().map(|scale| format!("`{}`", scale.number())).collect::<Vec<_>>().join(", ")
+    }
+
+    fn schema() -> Json {
+        Json::object([("enum", Json::list(MinScale::all().map(|scale| Json::Float(scale.number()))))])
+    }
+}
+
 impl Value for QualitySetting {
     // `{psnr: 42}` becomes `psnr=42`.
     const TAKES_LISTS: bool = true;

@@ -111,10 +111,18 @@ fn material(entries: &[Entry]) -> Result<Described, Diag> {
                 }
             }
             "textures" => described.textures = textures(node)?,
+            slot if is_slot(slot) => {
+                let error = unknown(entry, &KEYS);
+                return Err(error.hint(format!("'{slot}' is a slot: write it below `textures`")));
+            }
             _ => return Err(unknown(entry, &KEYS)),
         }
     }
     Ok(described)
+}
+
+fn is_slot(key: &str) -> bool {
+    key == ORM.0 || SLOTS.iter().any(|(name, _)| *name == key)
 }
 
 fn textures(node: &Node) -> Result<[Option<Reference>; 5], Diag> {
@@ -269,6 +277,10 @@ mod tests {
         refused("base_color_factor: '#gg0000'\n", "mat-value", "1:20");
         refused("alpha_mode: solid\n", "mat-value", "1:13");
         refused("textures:\n  albedo: a.png\n", "mat-key", "2:3");
+        for slot in ["base_color", "orm"] {
+            let hint = refused(&format!("{slot}: a.png\n"), "mat-key", "1:1").hint;
+            assert_eq!(hint, Some(format!("'{slot}' is a slot: write it below `textures`")));
+        }
         refused("textures:\n  normal: [a]\n", "mat-value", "2:11");
         refused("textures:\n  normal: {r: 2}\n", "channel-value", "2:15");
         refused("textures:\n  normal: {kind: normal, r: a.png}\n", "channel-key", "2:12");

@@ -3,8 +3,7 @@
 use super::curve::{self, Key};
 use super::skeleton::Skeleton;
 use crate::config::{Cubic, Settings};
-use crate::plural;
-use kiln_engine::{Code, Diag};
+use kiln_engine::{Code, Diag, counted};
 use kiln_format::hanim::{self, ClipParts, Interp, Keys, Vec3Key, Vec4Key};
 use kiln_ir::{Animation, Interpolation, Property, Scene};
 
@@ -70,7 +69,7 @@ pub(crate) fn clips(scene: &Scene, skeleton: &Skeleton, settings: &Settings) -> 
             "channel moves a node that is not a joint, and is not exported",
             "channels move nodes that are not joints, and are not exported",
         );
-        let message = plural::count(elsewhere, one, many);
+        let message = counted(elsewhere, one, many);
         let hint = "make the nodes joints of the skin, or bake their motion into joints";
         found.warnings.push(Diag::new(Code::AnimationNotJoint, message).hint(hint));
     }
@@ -111,7 +110,7 @@ fn spline_warning(animations: &[Animation], settings: &Settings) -> Option<Diag>
         "cubic spline channel is interpolated linearly between its keys",
         "cubic spline channels are interpolated linearly between their keys",
     );
-    let message = plural::count(animations.iter().map(count).sum(), one, many);
+    let message = counted(animations.iter().map(count).sum(), one, many);
     let warning = Diag::new(Code::AnimationCubic, message).at(format!("/animations/{first}"));
     Some(warning.hint("set animation.cubic to resample to approximate the splines"))
 }

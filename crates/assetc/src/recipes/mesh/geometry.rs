@@ -6,16 +6,15 @@ use super::cluster_lods::ClusterLods;
 use super::extra::Extra;
 use super::parts::{DrawnMesh, Motion, Part};
 use super::skeleton::Skeleton;
-use crate::config::{self, Settings};
-use crate::plural;
-use kiln_engine::{Code, Diag, Limits};
+use crate::config::{self, MeshCompress, Settings};
+use kiln_engine::{Code, Diag, Limits, counted};
 use kiln_format::hmesh::{
     self, GpuSkinVertex, GpuVertex, MeshBounds, MeshLod, Meshlet, MeshletBounds, NO_MATERIAL, SubMesh,
 };
 use kiln_ir::{Material, MaterialId, Matrix, Mesh, MorphTarget, Scene};
 use kiln_mesh::{
     Bounds, InfluenceSet, Influences, LodRule, MeshInput, MeshOptions, MeshOutput, MorphInput, Note,
-    TangentMode, Transform, Vertex,
+    TangentMode, Transform, Vertex, VertexCodec,
 };
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -182,9 +181,9 @@ impl Geometry {
         let note = |lod: usize| match stalled(lod) {
             0 => None,
             count => Some(format!(
-                "LOD {}: simplification stalled for {count} of {}, which reuse the previous LOD",
+                "LOD {}: simplification stalled for {count} of {}, and the previous LOD is used there",
                 lod + 1,
-                plural::count(submeshes, "submesh", "submeshes")
+                counted(submeshes, "submesh", "submeshes")
             )),
         };
         (0..lod_count).filter_map(note).collect()
@@ -197,12 +196,13 @@ impl Geometry {
 
     /// Serialises the `.hmesh`, with the hashes of its materials by slot.
     ///
-    /// `nodes` is the scene of a mesh that keeps its hierarchy of nodes, with its drawn meshes.
+    /// With `compress`, its large chunks are encoded. `nodes` is the scene of a mesh that keeps its hierarchy of nodes, with its drawn meshes.
     pub(crate) fn write(
         mut self,
         materials: &[u64],
         skeleton: Option<&Skeleton>,
         nodes: Option<(&Scene, &[DrawnMesh])>,
+        compress: MeshCompress,
     ) -> Result<Vec<u8>, Diag> {
         let bounds = kiln_mesh::bounds::bounds(self.vertices.iter().map(|v| v.position));
         let lod_count = (self.lods.len() / self.submeshes.len().max(1)) as u32;
@@ -226,7 +226,23 @@ impl Geometry {
             clusters: self.clusters.as_ref().map(ClusterLods::parts),
             ..hmesh::Parts::default()
         };
-        hmesh::write(&extra.parts(parts)).map_err(|error| Diag::new(Code::Mesh, error.to_string()))
+        let file = hmesh::write(&extra.parts(parts));
+        let file = match compress {
+            MeshCompress::None => file,
+            MeshCompress::Meshopt => file.and_then(|file| hmesh::write_compressed(&file, encode)),
+        };
+        file.map_err(|error| Diag::new(Code::Mesh, error.to_string()))
+    }
+}
+
+/// Encodes a stream of a compressed mesh.
+fn encode(stream: hmesh::Stream<'_>) -> Option<Vec<u8>> {
+    match stream {
+        hmesh::Stream::Vertices { bytes, stride } => {
+            kiln_mesh::encode_vertices(bytes, stride, VertexCodec::V1)
+        }
+        hmesh::Stream::Triangles(indices) => kiln_mesh::encode_triangles(indices),
+        hmesh::Stream::Indices(indices) => kiln_mesh::encode_indices(indices),
     }
 }
 
@@ -412,31 +428,31 @@ impl Notes {
 
     fn warnings(&self) -> Vec<Diag> {
         let mut warnings: Vec<Diag> = [
-            counted(
+            counted_warning(
                 Code::MeshNormals,
                 self.normals,
                 "normal is zero or not finite and was computed from the adjacent faces",
                 "normals are zero or not finite and were computed from the adjacent faces",
             ),
-            counted(
+            counted_warning(
                 Code::MeshTangents,
                 self.tangents,
                 "tangent is zero or not finite and was generated",
                 "tangents are zero or not finite and were generated",
             ),
-            counted(
+            counted_warning(
                 Code::MeshNoTangents,
                 self.untextured,
                 "primitive has a normal map but no UVs to generate tangents from",
                 "primitives have a normal map but no UVs to generate tangents from",
             ),
-            counted(
+            counted_warning(
                 Code::MeshInfluences,
                 self.reduced,
                 "vertex has more than four bone influences and keeps the four strongest",
                 "vertices have more than four bone influences and keep the four strongest",
             ),
-            counted(
+            counted_warning(
                 Code::MeshZeroWeights,
                 self.weightless,
                 "vertex has no joint weights and is bound to the first joint",
@@ -458,6 +474,6 @@ impl Notes {
     }
 }
 
-fn counted(code: Code, number: usize, one: &str, many: &str) -> Option<Diag> {
-    (number > 0).then(|| Diag::new(code, plural::count(number, one, many)))
+fn counted_warning(code: Code, number: usize, one: &str, many: &str) -> Option<Diag> {
+    (number > 0).then(|| Diag::new(code, counted(number, one, many)))
 }

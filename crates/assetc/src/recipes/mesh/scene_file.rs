@@ -2,12 +2,12 @@
 //! them (`mesh.scene_data`).
 
 use kiln_engine::{Code, Diag};
-use kiln_format::Error;
 use kiln_format::hscn::{
     self, CameraKind, ChannelPath, DRAWN, LightKind, NONE, Parts, SceneCamera, SceneChannel, SceneClip,
     SceneInfo, SceneJoint, SceneLight, SceneMesh, SceneNode, SceneSkin, SceneTransform, TextBuilder,
     TextRange,
 };
+use kiln_format::{Error, count_u32};
 use kiln_ir::{Animation, Camera, Interpolation, Light, NodeId, Projection, Property, Scene, Transform, Trs};
 
 /// The tables of a scene file, complete but for the submeshes of nodes.
@@ -71,10 +71,10 @@ impl SceneFile {
                 },
                 matrix,
                 flags: if index < drawn { DRAWN } else { 0 },
-                first_instance: count("instances", parts.instances.len())?,
-                instance_count: count("instances", node.instances.len())?,
-                first_weight: count("weights", parts.weights.len())?,
-                weight_count: count("weights", node.morph_weights.len())?,
+                first_instance: count_u32("instances", parts.instances.len())?,
+                instance_count: count_u32("instances", node.instances.len())?,
+                first_weight: count_u32("weights", parts.weights.len())?,
+                weight_count: count_u32("weights", node.morph_weights.len())?,
                 transform: placement(&node.transform.trs()),
                 ..SceneNode::default()
             });
@@ -84,13 +84,13 @@ impl SceneFile {
         let mut first_weight = 0;
         for mesh in &scene.meshes {
             let (name, extras) = labels(&mut parts.text, &mesh.name, &mesh.extras)?;
-            let weight_count = count("weights", mesh.morph_weights.len())?;
+            let weight_count = count_u32("weights", mesh.morph_weights.len())?;
             parts.meshes.push(SceneMesh { name, extras, first_weight, weight_count });
             first_weight += weight_count;
         }
         for skin in &scene.skins {
             let (name, extras) = labels(&mut parts.text, &skin.name, &skin.extras)?;
-            let first_joint = count("joints", parts.joints.len())?;
+            let first_joint = count_u32("joints", parts.joints.len())?;
             parts.skins.push(SceneSkin { name, extras, first_joint, joint_count: skin.joints.len() as u32 });
             let joint = |(node, inverse): (&NodeId, &[f32; 16])| SceneJoint {
                 node: places[node.0 as usize],
@@ -176,7 +176,7 @@ fn light(light: &Light) -> SceneLight {
 /// Adds a clip with all its channels: those of nodes, then those of morph target weights.
 fn add_clip(parts: &mut Parts, animation: &Animation, places: &[u32]) -> Result<(), Error> {
     let (name, extras) = labels(&mut parts.text, &animation.name, &animation.extras)?;
-    let first_channel = count("channels", parts.channels.len())?;
+    let first_channel = count_u32("channels", parts.channels.len())?;
     let path = |property| match property {
         Property::Translation => ChannelPath::Translation,
         Property::Rotation => ChannelPath::Rotation,
@@ -209,7 +209,7 @@ fn add_clip(parts: &mut Parts, animation: &Animation, places: &[u32]) -> Result<
         let first_time = match previous.filter(|(_, previous)| *previous == times.as_slice()) {
             Some((first_time, _)) => first_time,
             None => {
-                let first_time = count("times", parts.times.len())?;
+                let first_time = count_u32("times", parts.times.len())?;
                 parts.times.extend(times);
                 first_time
             }
@@ -223,20 +223,16 @@ fn add_clip(parts: &mut Parts, animation: &Animation, places: &[u32]) -> Result<
                 Interpolation::CubicSpline => hscn::Interpolation::CubicSpline,
             } as u8,
             reserved: 0,
-            components: count("components", components)?,
-            key_count: count("keys", times.len())?,
+            components: count_u32("components", components)?,
+            key_count: count_u32("keys", times.len())?,
             first_time,
-            first_value: count("values", parts.values.len())?,
+            first_value: count_u32("values", parts.values.len())?,
         });
         parts.values.extend(values);
     }
-    let channel_count = count("channels", parts.channels.len())? - first_channel;
+    let channel_count = count_u32("channels", parts.channels.len())? - first_channel;
     parts.clips.push(SceneClip { name, extras, duration, first_channel, channel_count });
     Ok(())
-}
-
-fn count(field: &'static str, len: usize) -> Result<u32, Error> {
-    u32::try_from(len).map_err(|_| Error::TooLarge { field, found: len as u64, max: u32::MAX.into() })
 }
 
 fn write_error(error: Error) -> Diag {

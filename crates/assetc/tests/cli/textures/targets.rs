@@ -147,29 +147,3 @@ fn formats_that_cannot_hold_the_image_are_errors_that_name_the_fix() {
     let reported = p.run(&[]).expect(0).stderr;
     assert!(reported.contains("warning[texture-alpha]: clear.png:"), "{reported}");
 }
-
-#[test]
-fn quality_targets_are_reached_or_reported() {
-    let p = Project::new();
-    p.write("assets/a.png", rgba(90, 62, &painted(90, 62, false)));
-    p.write("assets/wall.n.png", rgba(90, 62, &bumpy(90, 62)));
-    let build = |quality: &str| {
-        p.write("assetc.yml", format!("default: {{texture: {{quality: {quality}}}}}\n"));
-        let ran = p.run(&["--stats", "--json"]).expect(0);
-        let json = ran.json();
-        let asset = |at: usize| json["stats"]["assets"][at].clone();
-        (asset(0), asset(1), ran.stderr)
-    };
-    let (coarse, ..) = build("{psnr: 38}");
-    let (fine, ..) = build("{psnr: 44}");
-    for (asset, least) in [(&coarse, 38.0), (&fine, 44.0)] {
-        assert!(asset["error"]["psnr_db"].as_f64().unwrap() >= least, "{asset}");
-    }
-    assert!(coarse["disk_bytes"].as_u64() < fine["disk_bytes"].as_u64(), "{coarse} {fine}");
-    let (_, normal, _) = build("{angle: 1.5}");
-    assert!(normal["error"]["mean_degrees"].as_f64().unwrap() <= 1.5, "{normal}");
-    let (.., reported) = build("psnr=90");
-    assert!(reported.contains("warning[texture-quality]: a.png: the texture reaches "), "{reported}");
-    p.write("assetc.yml", "default: {texture: {quality: {psnr: 0}}}\n");
-    p.run(&["-q"]).expect(2);
-}
