@@ -17,6 +17,7 @@ mod merge;
 mod mesh_slots;
 mod payload;
 mod plan;
+mod remote_action;
 mod schema;
 mod sink;
 mod sources;
@@ -28,11 +29,13 @@ pub use build_script::build_script;
 pub use delta::{PatchFile, make_patch};
 pub use dev_pak::{DevPak, Loose, WatchEvent};
 pub use merge::merge;
+pub use remote_action::run_action;
 pub use schema::json_schema;
 pub use sources::SourceAnimation;
 
 use crate::PakBuf;
 use bake_paths::BakePaths;
+use kiln_engine::remote::RemoteExecution;
 use kiln_engine::{
     Code, Diag, Event, Events, Fs, Inputs, Journal, Limits, Plan as Run, Real, RebuildReason, RelPath,
     Severity, Shard, SourceTree, State, Store as Shared, Tree, cancelled, run,
@@ -125,6 +128,7 @@ pub struct Bake<'a> {
     force: bool,
     overwrite: bool,
     store: Option<&'a Shared>,
+    remote: Option<&'a RemoteExecution>,
     shard: Option<Shard>,
     limits: Limits,
     events: &'a dyn Events,
@@ -143,6 +147,7 @@ impl<'a> Bake<'a> {
             force: false,
             overwrite: false,
             store: None,
+            remote: None,
             shard: None,
             limits: Limits::default(),
             events: &(),
@@ -182,6 +187,12 @@ impl<'a> Bake<'a> {
     /// Sets the build cache that results are read from and written to.
     pub fn store(mut self, store: &'a Shared) -> Self {
         self.store = Some(store);
+        self
+    }
+
+    /// Sets the server that bakes assets, beside the threads of this machine. Its workers run [`run_action`].
+    pub fn remote_execution(mut self, remote: &'a RemoteExecution) -> Self {
+        self.remote = Some(remote);
         self
     }
 
@@ -331,13 +342,14 @@ impl<'a> Bake<'a> {
         let mut nodes: Vec<usize> = (0..plan.nodes.len()).filter(|n| mine(&plan.nodes[*n])).collect();
         nodes.sort_by_key(|n| order.get(&plan.nodes[*n].name));
         let actions: Vec<_> = nodes.iter().map(|n| NodeAction(&plan.nodes[*n])).collect();
-        let sink = PakSink::new(paths, journal, self.force, || order);
+        let sink = PakSink::new(paths, journal, self.force, self.limits.max_memory, || order);
         let mut payloads =
             pool.install(|| link::plan_payloads(plan, &|node, payload| sink.stage_payload(node, payload)))?;
         let how = Run {
             force: self.force,
             prune: self.shard.is_none(),
             store: self.store,
+            remote: self.remote,
             in_order: true,
             limits: self.limits,
             events: self.events,

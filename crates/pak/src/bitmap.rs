@@ -1,10 +1,11 @@
 //! Bitmap assets: uncompressed texels, one slice per mip level, or an embedded KTX2 file.
 
 use crate::Bytes;
-use kiln_format::ktx2::{Ktx2View, Payload, Supercompression};
+use kiln_format::ktx2::{Ktx2View, Supercompression};
 use kiln_format::pak::Encoding;
 use kiln_format::pak::bitmap::{BitmapShape, BitmapView};
 
+pub use kiln_format::ktx2::{Payload as GpuFormat, Transfer};
 pub use kiln_format::pak::{Color as BitmapColor, Sample};
 
 /// The channel layout of a texel.
@@ -177,13 +178,47 @@ impl Bitmap {
         true
     }
 
-    /// Returns the width, height and BC7 blocks of a mip level, to be uploaded to the GPU as they are; `None` unless the
-    /// bitmap was baked with `compression = 'bc7'`.
-    pub fn bc7_level(&self, level: u32) -> Option<((u32, u32), &[u8])> {
+    /// Returns the format of the texels of a bitmap that was baked with a `compression`, with its `VkFormat`, the size of its
+    /// blocks and its name.
+    ///
+    /// ```
+    /// # fn upload(bitmap: &pak::bitmap::Bitmap) {
+    /// if let Some(format) = bitmap.gpu_format() {
+    ///     let (number, block) = (format.vk_format(bitmap.transfer()), format.block_len());
+    ///     for level in 0..bitmap.mip_levels() {
+    ///         let Some(((width, height), bytes)) = bitmap.gpu_level(level) else { break };
+    ///         let row_pitch = u64::from(width.div_ceil(format.block_side())) * block;
+    ///         # let _ = (number, height, bytes, row_pitch);
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    pub fn gpu_format(&self) -> Option<GpuFormat> {
+        Some(Ktx2View::read(self.ktx2()?).ok()?.payload())
+    }
+
+    /// Returns the transfer function of the texels, for [`GpuFormat::vk_format`] and [`GpuFormat::name`].
+    pub fn transfer(&self) -> Transfer {
+        match self.ktx2().map(Ktx2View::read) {
+            Some(Ok(view)) => view.transfer(),
+            _ => Transfer::of(self.shape.color == BitmapColor::Srgb),
+        }
+    }
+
+    /// Returns the width, height and blocks of a mip level, to be uploaded to the GPU as they are; `None` if the level is not
+    /// stored, or the bitmap was baked without a `compression` or with `'uastc'`, which is transcoded.
+    pub fn gpu_level(&self, level: u32) -> Option<((u32, u32), &[u8])> {
         let view = Ktx2View::read(self.ktx2()?).ok()?;
-        let is_bc7 = view.payload() == Payload::Bc7 && view.supercompression() == Supercompression::None;
-        let level = view.level(level).filter(|_| is_bc7)?;
+        let is_native = !matches!(view.payload(), GpuFormat::Uastc { .. })
+            && view.supercompression() == Supercompression::None;
+        let level = view.level(level).filter(|_| is_native)?;
         Some(((level.dims[0], level.dims[1]), level.bytes))
+    }
+
+    /// Returns the width, height and BC7 blocks of a mip level, as [`gpu_level`](Bitmap::gpu_level) does; `None` if the
+    /// bitmap has another format.
+    pub fn bc7_level(&self, level: u32) -> Option<((u32, u32), &[u8])> {
+        self.gpu_level(level).filter(|_| self.gpu_format() == Some(GpuFormat::Bc7))
     }
 
     /// Transcodes a mip level of a bitmap that was baked with `compression = 'uastc'` to a format of the GPU.
@@ -199,7 +234,7 @@ impl Bitmap {
         kiln_transcode::ktx2::load_level(self.ktx2().unwrap_or_default(), level, target)
     }
 
-    /// Returns the bytes of the KTX2 file if the bitmap was baked with `compression = 'uastc'` or `'bc7'`.
+    /// Returns the bytes of the KTX2 file if the bitmap was baked with a `compression`.
     pub fn ktx2(&self) -> Option<&[u8]> {
         (self.shape.encoding == Encoding::Ktx2).then(|| self.levels.first().map_or(&[][..], |bytes| bytes))
     }

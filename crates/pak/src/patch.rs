@@ -57,6 +57,11 @@ impl ReadAt for PatchedSource {
 }
 
 impl PakBuf {
+    /// Returns whether this pak is a delta patch, whose assets are for [`PakBuf::patched`] alone.
+    pub fn is_patch(&self) -> bool {
+        [OPERATIONS_KEY, LITERALS_KEY].iter().all(|key| self.blob_id(key).is_some())
+    }
+
     /// Applies a delta patch to an old pak, without writing the new one: assets are read from both files on demand. The
     /// result has the keys, ids and bytes of the new pak.
     ///

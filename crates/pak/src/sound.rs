@@ -63,11 +63,14 @@ impl SoundInfo {
     /// # Errors
     /// [`SoundError`] if the format is not known or a header is not valid.
     pub fn parse(bytes: &[u8]) -> Result<SoundInfo, SoundError> {
-        match bytes {
+        // Taggers put ID3 tags before MP3 and FLAC files.
+        let start = id3_end(bytes)?;
+        match bytes.get(start..).ok_or(TRUNCATED)? {
             [b'R', b'I', b'F', b'F', ..] => wav(bytes),
-            [b'f', b'L', b'a', b'C', ..] => flac(bytes),
+            [b'f', b'L', b'a', b'C', ..] => flac(&bytes[start..]),
             [b'O', b'g', b'g', b'S', ..] => ogg(bytes),
-            [b'I', b'D', b'3', ..] | [0xff, 0xe0..=0xff, ..] => mp3(bytes),
+            [0xff, 0xe0..=0xff, ..] => mp3(&bytes[start..]),
+            _ if start > 0 => Err(NO_FRAMES),
             _ => Err(SoundError("the file is not an Ogg, MP3, WAV or FLAC file")),
         }
     }
@@ -140,6 +143,8 @@ fn wav(bytes: &[u8]) -> Result<SoundInfo, SoundError> {
                 format = Some((channels, rate, u16_at(bytes, start + 12)?, u16_at(bytes, start)?));
             }
             b"data" => {
+                // A file that was written to a pipe does not know its length.
+                let len = if len == u32::MAX as usize { bytes.len().saturating_sub(start) } else { len };
                 let (channels, rate, block, tag) =
                     format.ok_or(SoundError("the WAVE file has no format before its data"))?;
                 if start.checked_add(len).is_none_or(|end| end > bytes.len()) {
@@ -254,22 +259,32 @@ fn mp3_frame(bytes: &[u8], offset: usize) -> Option<Mp3Frame> {
     Some(Mp3Frame { len, samples: samples.into(), rate, channels, is_mpeg1 })
 }
 
+/// Returns the offset after the ID3v2 tags at the start of a file and the zeros that pad them; 0 without a tag.
+fn id3_end(bytes: &[u8]) -> Result<usize, SoundError> {
+    let mut offset = 0;
+    while bytes.get(offset..).is_some_and(|rest| rest.starts_with(b"ID3")) {
+        let head: [u8; 10] = at(bytes, offset)?;
+        let len = head[6..].iter().fold(0, |len, byte| len << 7 | usize::from(byte & 0x7f));
+        offset += 10 + len + if head[5] & 0x10 != 0 { 10 } else { 0 };
+        let padding = bytes.get(offset..).unwrap_or_default().iter().take_while(|byte| **byte == 0);
+        offset += padding.count();
+    }
+    Ok(offset)
+}
+
+const NO_FRAMES: SoundError =
+    SoundError("the file has no frames of MPEG audio, layer III, where they should start");
+
 fn mp3(bytes: &[u8]) -> Result<SoundInfo, SoundError> {
     let mut offset = 0;
-    if bytes.starts_with(b"ID3") {
-        let head: [u8; 10] = at(bytes, 0)?;
-        let len = head[6..].iter().fold(0, |len, byte| len << 7 | usize::from(byte & 0x7f));
-        offset = 10 + len + if head[5] & 0x10 != 0 { 10 } else { 0 };
-    }
-    let invalid = SoundError("the file has no frames of MPEG audio, layer III, where they should start");
-    let first = mp3_frame(bytes, offset).ok_or(invalid)?;
+    let first = mp3_frame(bytes, 0).ok_or(NO_FRAMES)?;
     // Behind the side information of the first frame, encoders store the number of frames.
     let side = match (first.is_mpeg1, first.channels) {
         (true, 2) => 32,
         (true, _) | (false, 2) => 17,
         _ => 9,
     };
-    let tag = offset + 4 + side;
+    let tag = 4 + side;
     let is_info = matches!(&at::<4>(bytes, tag), Ok(name) if name == b"Xing" || name == b"Info");
     if is_info && at::<4>(bytes, tag + 4)?[3] & 1 != 0 {
         let count = u32::from_be_bytes(at(bytes, tag + 8)?);
@@ -282,7 +297,7 @@ fn mp3(bytes: &[u8]) -> Result<SoundInfo, SoundError> {
     }
     // Two bytes can be a frame header by chance, a sequence of them not.
     if count < 2 && offset < bytes.len() {
-        return Err(invalid);
+        return Err(NO_FRAMES);
     }
     checked(SoundFormat::Mp3, first.channels, first.rate, Some(count * first.samples))
 }
@@ -356,6 +371,13 @@ mod tests {
         let mut xing = mp3_file(10);
         xing[143 + 36..143 + 48].copy_from_slice(b"Xing\0\0\0\x01\0\0\x01\0");
         assert_eq!(info(&xing), (SoundFormat::Mp3, 2, 44_100, Some(256 * 1152)));
+        // Tags before a FLAC file, two of them with padding before an MP3 file, and a WAVE file from a pipe.
+        let tag = b"ID3\x04\0\0\0\0\0\x02xy".to_vec();
+        assert_eq!(info(&[tag.clone(), flac_file()].concat()), info(&flac_file()));
+        assert_eq!(info(&[tag, vec![0; 9], mp3_file(10)].concat()), info(&mp3_file(10)));
+        let (mut piped, at) = (wav_file(100), wav_file(0).len() - 4);
+        piped[at..at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert_eq!(info(&piped), info(&wav_file(100)));
         let duration = SoundInfo::parse(&wav_file(11_025)).unwrap().duration();
         assert_eq!(duration, Some(Duration::from_millis(500)));
     }

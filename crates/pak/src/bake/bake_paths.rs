@@ -73,6 +73,11 @@ impl BakePaths {
 
     /// Checks that the pak may be written to its path.
     pub(super) fn admit(&self, journal: &Journal, overwrite: bool) -> Result<(), Diag> {
+        if self.pak.is_dir() && !self.pak.is_symlink() {
+            return Err(Diag::new(Code::Unwritable, "cannot write the pak: a directory is at its path")
+                .path(self.pak.display())
+                .hint("name a file, as in `pak bake art.toml art.pak`"));
+        }
         // A journal in a separate directory does not record the directory of its pak; the stamp identifies the pak.
         let beside = self.out.root() == self.cache.root();
         let owned = || match journal.records().get(LINK) {

@@ -57,7 +57,12 @@ pub(crate) fn listed(
                 let message = format!("the pattern {:?} matches no file", glob.pattern());
                 let near = kiln_engine::nearest(glob.pattern(), files.iter().map(|path| path.as_str()));
                 let diag = pattern.error(Code::PakNoMatch, message);
+                let is_directory = tree.get(glob.pattern()).is_some_and(|entry| entry.file.is_none());
                 document.warn(match near {
+                    _ if is_directory => {
+                        let files = format!("{}/**/*", glob.pattern());
+                        diag.hint(format!("it is a directory; {files:?} matches the files in it"))
+                    }
                     Some(near) => diag.hint(format!("did you mean {near:?}?")),
                     None => {
                         diag.hint("patterns are relative to the root: the directory of this file, or --dir")

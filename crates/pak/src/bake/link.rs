@@ -227,7 +227,7 @@ mod tests {
             plan.keys.insert(name.to_string(), (NodeId(number), name.clone()));
             let recipe = Recipe::Blob(name.clone());
             let (compression, fingerprint) = (Compression::default(), String::new());
-            plan.nodes.push(Node { name, kind: Kind::Blob, recipe, compression, fingerprint });
+            plan.nodes.push(Node { name, kind: Kind::Blob, recipe, compression, fingerprint, listed: None });
             let blocks =
                 (0..len.div_ceil(1 << 20)).map(|n| (number as u64, (len - (n << 20)).min(1 << 20) as u32));
             let stored = PayloadEntry { len, codec: Codec::None, block_log2: 20, blocks: blocks.collect() };

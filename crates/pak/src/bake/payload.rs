@@ -13,9 +13,11 @@ use super::compression::{CompressedPayload, PayloadEntry, compress, decompress};
 use super::plan::bitmap::is_float;
 use super::plan::material::Channel;
 use super::plan::{Node, Recipe};
+use super::remote_action;
 use crate::sound::SoundInfo;
 use kiln_engine::{
-    Action, ActionContext, Artifact, CacheEntry, Code, Diag, Hash, Rejected, RelPath, SourceTree,
+    Action, ActionContext, Artifact, CacheEntry, Code, Diag, Hash, Inputs, Limits, Rejected, RelPath,
+    SourceTree,
 };
 use kiln_format::pak::Sample;
 use kiln_format::pak::animation::AnimationView;
@@ -67,6 +69,16 @@ impl Action for NodeAction<'_> {
         let name = RelPath::new(PAYLOAD).expect("the artifact name is a valid path");
         let identity = stored.identity();
         Ok(vec![cx.identified_artifact(&name, stored, bytes, identity)?])
+    }
+
+    fn remote_request(&self, limits: &Limits) -> Option<Vec<u8>> {
+        // Copying a file takes longer on a worker than here.
+        let is_copy = matches!(self.0.recipe, Recipe::Blob(_) | Recipe::Sound(_));
+        if is_copy { None } else { remote_action::request(self.0, limits) }
+    }
+
+    fn scan_inputs(&self, inputs: &mut Inputs<'_>) {
+        remote_action::scan_inputs(self.0, inputs);
     }
 
     /// Accepts a cached payload that has the compression of this asset and that the reader of its kind validates.

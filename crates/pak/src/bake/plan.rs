@@ -22,9 +22,6 @@ use animation::AnimationSpec;
 use bitmap::{BitmapSpec, ImageUse};
 use kiln_engine::{Code, Diag, Inputs, RelPath, Tree};
 use kiln_format::pak::Kind;
-use kiln_import::hdr::HDR_EXTENSIONS;
-use kiln_import::image::IMAGE_EXTENSIONS;
-use kiln_texture::BlockFormat;
 use material::{MaterialSpec, ParamsSpec};
 use mesh::MeshSpec;
 use scene::SceneSpec;
@@ -45,6 +42,8 @@ pub(crate) struct Node {
     pub(crate) compression: Compression,
     /// Everything that determines the payload beside the content of the files it reads.
     pub(crate) fingerprint: String,
+    /// The first file of the content file whose plan has this node.
+    pub(crate) listed: Option<Listed>,
 }
 
 /// The recipe of an asset: its kind of source and settings.
@@ -85,7 +84,7 @@ impl Recipe {
 }
 
 /// The version of the baker, part of every fingerprint. Incremented when the same description bakes to other bytes.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 7;
 
 /// The result of planning: all assets and keys of a pak.
 #[derive(Debug, Default)]
@@ -110,6 +109,17 @@ pub(crate) fn plan(
 ) -> Result<Plan, Vec<Diag>> {
     let document = Document::parse(name, None, text).map_err(|diag| vec![diag])?;
     let listed = content::listed(&document, tree, own).map_err(|diag| vec![diag])?;
+    plan_listed(&listed, document.take_warnings(), inputs, tree, missing_files)
+}
+
+/// Plans the files that a content file lists. `warnings` are those about the content file.
+pub(crate) fn plan_listed(
+    listed: &[Listed],
+    warnings: Vec<Diag>,
+    inputs: &mut Inputs<'_>,
+    tree: &Tree,
+    missing_files: MissingFiles,
+) -> Result<Plan, Vec<Diag>> {
     let mut planner = Planner {
         inputs,
         tree,
@@ -122,11 +132,13 @@ pub(crate) fn plan(
         mesh_slots: HashMap::new(),
         reported: HashSet::new(),
         missing_files,
+        listed: None,
     };
-    planner.report(document.take_warnings());
+    planner.report(warnings);
     let mut problems = Vec::new();
     // Collects the errors of all descriptions instead of stopping at the first.
-    for Listed { path, compression } in &listed {
+    for Listed { path, compression } in listed {
+        planner.listed = Some(Listed { path: path.clone(), compression: *compression });
         problems.extend(planner.authored(path, *compression).err());
     }
     if problems.is_empty() {
@@ -169,6 +181,8 @@ pub(crate) struct Planner<'a, 'c> {
     /// The materials of glTF files whose warnings are reported.
     reported: HashSet<RelPath>,
     missing_files: MissingFiles,
+    /// The listed file whose nodes are being added.
+    listed: Option<Listed>,
 }
 
 /// The maximum depth of references between descriptions. A scene, its material and the bitmap of that are three.
@@ -195,7 +209,7 @@ impl Planner<'_, '_> {
     /// Adds a file that the content file lists or another asset refers to, with its key.
     fn authored(&mut self, path: &RelPath, compression: Compression) -> Result<NodeId, Diag> {
         let node = self.file(path, compression)?;
-        let key = path.as_str().strip_suffix(".toml").unwrap_or(path.as_str()).to_owned();
+        let key = without_toml(path).to_owned();
         match self.plan.keys.get(&key) {
             Some((_, other)) if other != path => {
                 let message = format!("the key {key:?} of this file is also the key of {other}");
@@ -219,7 +233,7 @@ impl Planner<'_, '_> {
         let node = match extension(path).as_str() {
             "toml" => self.opened(path, compression)?,
             "glb" | "gltf" => self.mesh_node(path, MeshSpec::plain(path.clone()), None, compression),
-            ext if HDR_EXTENSIONS.contains(&ext) || IMAGE_EXTENSIONS.contains(&ext) => {
+            ext if bitmap::is_extension(ext) => {
                 let spec = BitmapSpec::plain(Reference { path: path.clone(), part: None }, ImageUse::Color);
                 self.bitmap_node(path, spec, compression)
             }
@@ -303,7 +317,7 @@ impl Planner<'_, '_> {
             }
             "bitmap-font" => self.font(path, fields, compression)?,
             "blob" => {
-                let default = path.as_str().strip_suffix(".toml").and_then(|own| RelPath::new(own).ok());
+                let default = RelPath::new(without_toml(path)).ok().filter(|own| own != path);
                 let src = match fields.get("src") {
                     Some(value) => self.path(&value)?,
                     None => self.beside(&fields, default.into_iter().collect())?,
@@ -350,7 +364,8 @@ impl Planner<'_, '_> {
         let id = NodeId(self.plan.nodes.len());
         self.known.insert(fingerprint.clone(), id);
         let name = self.unused(name, kind);
-        self.plan.nodes.push(Node { name, kind, recipe, compression, fingerprint });
+        let listed = self.listed.clone();
+        self.plan.nodes.push(Node { name, kind, recipe, compression, fingerprint, listed });
         id
     }
 
@@ -373,10 +388,8 @@ impl Planner<'_, '_> {
 
     fn bitmap_node(&mut self, name: &RelPath, spec: BitmapSpec, compression: Compression) -> NodeId {
         let lines = spec.lines();
-        // UASTC blocks are supercompressed inside their KTX2 file; BC7 blocks are not, so that a game uploads them as they
-        // are, and have the compression of the group.
-        let is_compressed = spec.blocks == Some(BlockFormat::Uastc);
-        let compression = if is_compressed { Compression::default() } else { compression };
+        // The blocks of other formats than UASTC are uploaded as they are, and have the compression of the group.
+        let compression = if spec.is_supercompressed() { Compression::default() } else { compression };
         self.node(name, Kind::Bitmap, Recipe::Bitmap(spec), compression, &lines)
     }
 
@@ -424,6 +437,10 @@ impl Planner<'_, '_> {
                 return Err(value
                     .error(Code::PakMissing, message)
                     .hint("move the target below the root directory, or copy it there"));
+            }
+            if self.tree.get(path.as_str()).is_some() {
+                let message = format!("{path} is a directory, expected a file");
+                return Err(value.error(Code::PakMissing, message).hint("name a file in it"));
             }
             let files = self.tree.files().map(|(path, _)| path.as_str());
             let diag = value.error(Code::PakMissing, format_args!("the file {path} does not exist"));
@@ -505,6 +522,15 @@ pub(crate) fn extension(path: &RelPath) -> String {
         .map_or_else(String::new, |(_, extension)| extension.to_ascii_lowercase())
 }
 
+/// Returns a path without the extension of a description, in any case.
+fn without_toml(path: &RelPath) -> &str {
+    let path = path.as_str();
+    match path.rsplit_once('.') {
+        Some((stem, extension)) if extension.eq_ignore_ascii_case("toml") => stem,
+        _ => path,
+    }
+}
+
 fn is_gltf(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     path.ends_with(".glb") || path.ends_with(".gltf")
@@ -512,7 +538,7 @@ fn is_gltf(path: &str) -> bool {
 
 /// Returns the file names that a description without `src` may refer to.
 fn siblings(path: &RelPath, extensions: &[&str]) -> Vec<RelPath> {
-    let stem = path.as_str().strip_suffix(".toml").unwrap_or(path.as_str());
+    let stem = without_toml(path);
     // A description may also be named after the full name of its source: `a.png.toml`.
     let own = RelPath::new(stem).ok().filter(|own| extensions.contains(&&*extension(own)));
     let others = extensions.iter().filter_map(|extension| RelPath::new(format!("{stem}.{extension}")).ok());

@@ -1,6 +1,7 @@
 //! The JSON Schema of the TOML files of a bake, generated from one table of their fields.
 
 use kiln_engine::Json;
+use kiln_texture::BlockChoice;
 
 /// The type of a field.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +16,8 @@ enum Kind {
     Numbers(u64),
     /// One of these strings.
     Words(&'static [&'static str]),
+    /// A block format or a target of textures, or `none`.
+    BlockChoices,
     /// A definition of the schema.
     Definition(&'static str),
     /// A list of values of a definition.
@@ -103,7 +106,7 @@ const TABLES: &[(&str, &[(&str, Kind)])] = &[
             ("resize", Integer(1, u32::MAX as u64)),
             ("swizzle", String),
             ("depth", Either(&[Integer(8, 32), String])),
-            ("compression", Words(&["none", "uastc", "bc7"])),
+            ("compression", BlockChoices),
         ],
     ),
     ("bitmap-font", &[("src", String)]),
@@ -189,6 +192,10 @@ fn schema(kind: Kind) -> Json {
             ("maxItems", count.into()),
         ]),
         Words(words) => Json::object([("enum", Json::list(words.iter().copied()))]),
+        BlockChoices => {
+            let names = ["none"].into_iter().chain(BlockChoice::all().map(BlockChoice::name));
+            Json::object([("enum", Json::list(names))])
+        }
         Definition(name) => Json::object([("$ref", format!("#/$defs/{name}").into())]),
         List(name) => list(schema(Definition(name))),
         Either(kinds) => {

@@ -39,6 +39,7 @@ impl<'a> PakSink<'a> {
         paths: &'a BakePaths,
         journal: &Journal,
         force: bool,
+        max_memory: u64,
         order: impl FnOnce() -> PayloadOrder,
     ) -> PakSink<'a> {
         let is_unmodified = paths.is_unmodified(journal);
@@ -47,7 +48,7 @@ impl<'a> PakSink<'a> {
         let is_consistent = |pak: &EarlierPak| is_unmodified || pak.pak.validate_hash().unwrap_or(false);
         let (current, partial) = (open(&paths.pak).filter(is_consistent), open(&paths.partial));
         let order = if current.is_none() && partial.is_none() { order() } else { PayloadOrder::new() };
-        let staging = Staging::new(&paths.out, &paths.cache, order);
+        let staging = Staging::new(&paths.out, &paths.cache, order, max_memory);
         PakSink { paths, staging, current, partial, is_unmodified }
     }
 
@@ -163,6 +164,10 @@ impl Sink for PakSink<'_> {
 
     fn stage_bytes(&self, asset: &RelPath, blob: Blob, bytes: Vec<u8>) -> io::Result<Staged> {
         self.staging.put(asset, blob, bytes).map(|()| Staged::new(blob))
+    }
+
+    fn held_bytes(&self) -> u64 {
+        self.staging.held_bytes()
     }
 
     /// Returns `None`: payloads are content-addressed, and the plan maps assets to them.

@@ -1,8 +1,8 @@
 //! The staging area of a bake: the payloads that are finished.
 //!
 //! A payload goes straight to its place in the file that becomes the pak, as soon as all payloads before it are there. One
-//! that is finished early waits in memory, as far as [`HELD_BYTES`] permits, and otherwise in a second file. So most
-//! payloads are written once, and memory holds few of them.
+//! that is finished early waits in memory, as far as [`HELD_BYTES`] and the memory limit permit, and otherwise in a second
+//! file. So most payloads are written once, and memory holds few of them. The scheduler counts what waits.
 
 mod spill_file;
 
@@ -16,10 +16,12 @@ use kiln_format::pak::write::{FIRST_PAYLOAD, next_payload};
 use spill_file::SpillFile;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Seek, SeekFrom, Write};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The default of [`Staging::budget`].
+/// The most bytes of payloads that wait in memory, and their greatest share of the memory limit.
 const HELD_BYTES: u64 = 64 << 20;
+const HELD_SHARE: u64 = 8;
 
 /// The message about a collision of checksums.
 pub(super) const SAME_CHECKSUMS: &str = "two payloads with different content have the same checksums";
@@ -35,6 +37,8 @@ pub(super) struct Staging<'a> {
     order: PayloadOrder,
     /// The most bytes of payloads that wait in memory.
     budget: u64,
+    /// The bytes that wait, for readers without the lock, which is held during writes.
+    held_bytes: AtomicU64,
     state: Mutex<State<'a>>,
 }
 
@@ -61,8 +65,8 @@ pub(super) struct Assembly {
 }
 
 impl<'a> Staging<'a> {
-    /// Creates an empty staging area; files are created on the first write.
-    pub(super) fn new(out: &'a Real, cache: &'a Real, order: PayloadOrder) -> Staging<'a> {
+    /// Creates an empty staging area; files are created on the first write. `max_memory` is the memory limit of the bake.
+    pub(super) fn new(out: &'a Real, cache: &'a Real, order: PayloadOrder, max_memory: u64) -> Staging<'a> {
         let state = State {
             assembly: Assembly { end: FIRST_PAYLOAD, ..Assembly::default() },
             waiting: BTreeMap::new(),
@@ -70,7 +74,13 @@ impl<'a> Staging<'a> {
             held_bytes: 0,
             spilled: SpillFile::new(cache),
         };
-        Staging { out, order, budget: HELD_BYTES, state: Mutex::new(state) }
+        let budget = HELD_BYTES.min(max_memory / HELD_SHARE);
+        Staging { out, order, budget, held_bytes: AtomicU64::new(0), state: Mutex::new(state) }
+    }
+
+    /// Returns the bytes of payloads that wait in memory.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.held_bytes.load(Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, State<'a>> {
@@ -83,6 +93,18 @@ impl<'a> Staging<'a> {
     /// If a file cannot be written, or another payload has the same identity.
     pub(super) fn put(&self, asset: &RelPath, blob: Blob, bytes: Vec<u8>) -> io::Result<()> {
         let mut state = self.lock();
+        let staged = self.put_locked(&mut state, asset, blob, bytes);
+        self.held_bytes.store(state.held_bytes, Relaxed);
+        staged
+    }
+
+    fn put_locked(
+        &self,
+        state: &mut State<'a>,
+        asset: &RelPath,
+        blob: Blob,
+        bytes: Vec<u8>,
+    ) -> io::Result<()> {
         if state.contains(blob) {
             if !state.equals(blob, &bytes)? {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, SAME_CHECKSUMS));
@@ -213,6 +235,8 @@ mod tests {
     use super::*;
     use kiln_engine::Hash;
 
+    const MAX: u64 = u64::MAX;
+
     fn path(name: &str) -> RelPath {
         RelPath::new(name).unwrap()
     }
@@ -238,7 +262,7 @@ mod tests {
         {
             let dir = tempfile::tempdir().unwrap();
             let out = Real::open(dir.path()).unwrap();
-            let staging = Staging { budget, ..Staging::new(&out, &out, order(&names)) };
+            let staging = Staging { budget, ..Staging::new(&out, &out, order(&names), MAX) };
             for name in finished.split("").filter(|name| !name.is_empty()) {
                 staging.put(&path(name), blob(name), content(name)).unwrap();
             }
@@ -262,12 +286,27 @@ mod tests {
     }
 
     #[test]
+    fn waiting_payloads_are_counted_and_limited_by_the_memory_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = Real::open(dir.path()).unwrap();
+        let staging = Staging::new(&out, &out, order(&["a", "b", "c", "d"]), 45 * HELD_SHARE);
+        let put = |name: &str| {
+            staging.put(&path(name), blob(name), content(name)).unwrap();
+            staging.held_bytes()
+        };
+        assert_eq!([put("c"), put("d")], [20, 40]);
+        assert_eq!(put("b"), 40, "no more than 45 bytes wait in memory");
+        assert_eq!(put("a"), 0, "all are in place");
+        assert_eq!(Staging::new(&out, &out, PayloadOrder::new(), MAX).budget, HELD_BYTES);
+    }
+
+    #[test]
     fn equal_payloads_of_one_kind_are_written_once() {
         let dir = tempfile::tempdir().unwrap();
         let out = Real::open(dir.path()).unwrap();
         let mut order = order(&["a", "b", "c"]);
         order.insert(path("c"), (2, Kind::Mesh));
-        let staging = Staging::new(&out, &out, order);
+        let staging = Staging::new(&out, &out, order, MAX);
         for name in ["b", "c", "a"] {
             staging.put(&path(name), blob("x"), content("x")).unwrap();
         }
@@ -280,7 +319,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let out = Real::open(dir.path()).unwrap();
         let staging = |missing: &str| {
-            let staging = Staging::new(&out, &out, order(&["a", "b", "c"]));
+            let staging = Staging::new(&out, &out, order(&["a", "b", "c"]), MAX);
             for name in ["c", "b", "a"].into_iter().filter(|name| *name != missing) {
                 staging.put(&path(name), blob(name), content(name)).unwrap();
             }
@@ -297,7 +336,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let out = Real::open(dir.path()).unwrap();
         for budget in [0, 64] {
-            let staging = Staging { budget, ..Staging::new(&out, &out, PayloadOrder::new()) };
+            let staging = Staging { budget, ..Staging::new(&out, &out, PayloadOrder::new(), MAX) };
             staging.put(&path("a"), blob("x"), content("a")).unwrap();
             staging.put(&path("b"), blob("x"), content("a")).unwrap();
             assert!(staging.put(&path("c"), blob("x"), content("b")).is_err());

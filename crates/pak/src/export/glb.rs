@@ -93,28 +93,10 @@ pub(super) fn write(mesh: &Mesh, name: &str, id: usize) -> Result<Vec<u8>, Error
         let buffer = Json::object([("byteLength", doc.bytes.len().into())]);
         members.push(("buffers", Json::list([buffer])));
     }
-    container(&object(members).to_string(), doc.bytes).ok_or_else(|| {
+    kiln_format::glb::write(&object(members).to_string(), &doc.bytes).map_err(|_| {
         let why = Fault::TooLarge { len: u64::from(u32::MAX) };
         Error::Asset { kind: Kind::Mesh, name: format!("id {id}"), why }
     })
-}
-
-/// Returns the file of a JSON and a binary chunk; `None` if it would exceed 4 GiB.
-fn container(json: &str, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
-    let mut json = json.as_bytes().to_vec();
-    json.resize(json.len().next_multiple_of(4), b' ');
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
-    let chunk = |bytes: &[u8]| if bytes.is_empty() { 0 } else { bytes.len() + 8 };
-    let len = u32::try_from(12 + chunk(&json) + chunk(&bytes)).ok()?;
-    let mut out = Vec::with_capacity(len as usize);
-    out.extend(b"glTF\x02\0\0\0");
-    out.extend(len.to_le_bytes());
-    for (kind, content) in [(b"JSON", json), (b"BIN\0", bytes)].into_iter().filter(|(_, c)| !c.is_empty()) {
-        out.extend((content.len() as u32).to_le_bytes());
-        out.extend(kind);
-        out.extend(content);
-    }
-    Some(out)
 }
 
 /// The lists of a glTF document under construction, and its buffer.

@@ -267,3 +267,52 @@ fn reads_the_formats_of_the_image_importer() {
     let material = pak.read_material("art/m").unwrap();
     assert_eq!(pak.read_bitmap_id(material.color).unwrap().pixels(), [1, 2, 3]);
 }
+
+/// Files of one channel stay so in every format that can state it; the base level of a DDS texture is read.
+#[test]
+fn greyscale_files_and_dds_textures_keep_their_channels() {
+    let project = Project::new();
+    let tga = |kind: u8, bits: u8, texels: &[u8]| {
+        let mut file = vec![0, 0, kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, bits, 0x20];
+        file.extend(texels);
+        file
+    };
+    project.put("art/grey.tga", tga(3, 8, &[77, 78]));
+    project.put("art/rgb.tga", tga(2, 24, &[3, 2, 1, 6, 5, 4]));
+    // TIFF 6.0: ImageWidth, ImageLength, BitsPerSample, PhotometricInterpretation, StripOffsets, SamplesPerPixel,
+    // RowsPerStrip, StripByteCounts; one strip behind the directory.
+    let tags: [(u16, u32); 8] =
+        [(256, 2), (257, 1), (258, 8), (262, 1), (273, 110), (277, 1), (278, 1), (279, 2)];
+    let mut tiff = b"II*\0\x08\0\0\0\x08\0".to_vec();
+    for (tag, value) in tags {
+        tiff.extend([&tag.to_le_bytes()[..], &[4, 0, 1, 0, 0, 0], &value.to_le_bytes()].concat());
+    }
+    tiff.extend([0, 0, 0, 0, 77, 78]);
+    project.put("art/grey.tiff", tiff);
+    // A Photoshop document in greyscale mode with one channel, uncompressed.
+    let psd =
+        [&b"8BPS\0\x01\0\0\0\0\0\0\0\x01\0\0\0\x01\0\0\0\x02\0\x08\0\x01"[..], &[0; 14], &[77, 78]].concat();
+    project.put("art/grey.psd", psd);
+    // DDS with bit masks: 0x2_0000 is luminance, 0x41 RGBA.
+    let dds = |flags: u32, bits: u32, masks: [u32; 4], texels: &[u8]| {
+        let mut words = [0u32; 32];
+        (words[0], words[1], words[2], words[3], words[4]) = (0x2053_4444, 124, 0x1007, 1, 2);
+        (words[19], words[20], words[22], words[27]) = (32, flags, bits, 0x1000);
+        words[23..27].copy_from_slice(&masks);
+        let header = words.iter().flat_map(|word| word.to_le_bytes());
+        header.chain(texels.iter().copied()).collect::<Vec<u8>>()
+    };
+    project.put("art/grey.dds", dds(0x2_0000, 8, [0xff, 0, 0, 0], &[77, 78]));
+    let masks = [0xff, 0xff00, 0xff_0000, 0xff00_0000];
+    project.put("art/rgba.dds", dds(0x41, 32, masks, &[1, 2, 3, 4, 5, 6, 7, 8]));
+    project.put("art/d.toml", "[bitmap]\nsrc = 'rgba.dds'\nswizzle = 'a'\n");
+    let pak = project.open();
+    for extension in ["tga", "tiff", "psd", "dds"] {
+        let bitmap = pak.read_bitmap(format!("art/grey.{extension}")).unwrap();
+        assert_eq!((bitmap.format(), bitmap.pixels()), (BitmapFormat::R, &[77, 78][..]), "{extension}");
+    }
+    let read = |key: &str| pak.read_bitmap(key).unwrap().pixels().to_vec();
+    assert_eq!(read("art/rgb.tga"), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(read("art/rgba.dds"), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(read("art/d"), [4, 8]);
+}

@@ -232,3 +232,26 @@ fn material_losses_are_reported_where_materials_are_used() {
         }
     }
 }
+
+/// The textures of one material with different UVs concern those who use the material.
+#[test]
+fn uv_conflicts_of_a_material_are_reported_once_by_its_user() {
+    let project = Project::new();
+    let mut model = slots_model();
+    project.png("art/a.png", 1, 1, &[1, 2, 3]);
+    model.json["images"] = json!([{"uri": "a.png"}]);
+    model.json["textures"] = json!([{"source": 0}]);
+    model.json["materials"][1]["pbrMetallicRoughness"] = json!({"baseColorTexture": {"index": 0}});
+    model.json["materials"][1]["occlusionTexture"] = json!({"index": 0, "texCoord": 1});
+    model.write(&project, "art/m.gltf");
+    let conflicts = || {
+        let warnings = project.bake().unwrap().warnings;
+        let about_uvs: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        about_uvs.into_iter().filter(|text| text.contains("use other UVs than base colour")).count()
+    };
+    project.content("none", "['art/*.gltf']");
+    assert_eq!(conflicts(), 0, "a mesh has no materials");
+    project.content("none", "['art/*.gltf', 'art/*.toml']");
+    project.put("art/s.toml", "[scene]\n[[scene.ref]]\nmesh = 'm.gltf'\nmaterials = ['m.gltf']\n");
+    assert_eq!(conflicts(), 1);
+}

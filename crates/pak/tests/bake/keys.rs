@@ -59,6 +59,20 @@ fn keys_are_relative_paths_without_toml_extension() {
 }
 
 #[test]
+fn descriptions_may_have_an_extension_in_capitals() {
+    let project = Project::new();
+    project.png("src/A.png", 1, 1, &[9]);
+    project.put("src/A.TOML", "[bitmap]\n");
+    project.put("src/x.bin.Toml", "[blob]\n");
+    project.put("src/x.bin", "hello");
+    project.content("none", "['src/*.T*', 'src/*.Toml']");
+    let pak = project.open();
+    assert_eq!(pak.keys().collect::<Vec<_>>(), ["src/A", "src/x.bin"]);
+    assert_eq!(pak.read_bitmap("src/A").unwrap().pixels(), [9]);
+    assert_eq!(&*pak.read_blob("src/x.bin").unwrap(), b"hello");
+}
+
+#[test]
 fn relative_and_absolute_content_paths_bake_equal_paks() {
     let project = Project::new();
     project.put("art/s.toml", "[scene]\n[[scene.ref]]\nmaterials = ['red.toml']\n");

@@ -1,6 +1,7 @@
 //! Bakes of generated projects, compared with an independent evaluation of their sources.
 
 mod bitmaps;
+mod block_formats;
 mod build_script;
 mod damage;
 mod documented;

@@ -1,6 +1,6 @@
 //! Baked materials: colors, constant values, parameter channels, flags and color spaces.
 
-use crate::project::{Model, Project};
+use crate::project::{Model, Project, png};
 use pak::bitmap::{Bitmap, BitmapColor, BitmapFormat};
 use pak::{BitmapId, MaterialInfo, MaterialParameterFlags, Pak, PakBuf};
 use serde_json::json;
@@ -80,6 +80,34 @@ fn values_and_images_fill_parameter_channels() {
     assert!(info.params_used.contains(MaterialParameterFlags::HEIGHT), "displacement is height");
     project.put("art/m.toml", "[material]\nheight = 0\ndisplacement = 1\n");
     assert!(project.error().contains("height and displacement set the same parameter"));
+}
+
+#[test]
+fn parameter_channels_are_those_of_any_image() {
+    let project = Project::new();
+    project.png("art/gray.png", 2, 1, &[10, 20]);
+    project.png("art/rgb.png", 2, 3, &[1, 2, 3, 4, 5, 6]);
+    project.png("art/rgba.png", 2, 4, &[1, 2, 3, 40, 5, 6, 7, 80]);
+    let halves: Vec<u8> =
+        [[0x1234u16, 0x8080, 0xffff]; 2].concat().iter().flat_map(|v| v.to_be_bytes()).collect();
+    project.put("art/deep.png", png(2, 3, png::BitDepth::Sixteen, &halves));
+    for (src, swizzle, expected) in [
+        ("gray.png", "r", [10, 20]),
+        ("gray.png", "b", [10, 20]),
+        ("gray.png", "a", [255, 255]),
+        ("rgb.png", "g", [2, 5]),
+        ("rgb.png", "a", [255, 255]),
+        ("rgba.png", "b", [3, 7]),
+        ("rgba.png", "a", [40, 80]),
+        ("deep.png", "g", [0x80, 0x80]),
+        ("deep.png", "a", [255, 255]),
+    ] {
+        let fields = format!("metal = 0\nrough = {{ src = '{src}', swizzle = '{swizzle}' }}");
+        let (pak, info) = material(&project, &fields);
+        let params = bitmap(&pak, info.params.unwrap());
+        let roughness: Vec<u8> = params.pixels().iter().skip(1).step_by(4).copied().collect();
+        assert_eq!(roughness, expected, "{src} {swizzle}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ fn reports_invalid_descriptions_with_their_place() {
     let mut model = Model::new();
     let mesh = model.triangle("m");
     model.node(json!({"mesh": mesh}), None);
+    project.put("src/font.txt", "text");
     model.write(&project, "src/m.gltf");
     project.png("src/a.png", 1, 3, &[1, 2, 3]);
     for (text, expected) in [
@@ -27,6 +28,14 @@ fn reports_invalid_descriptions_with_their_place() {
             "expected a finite number, found the number 1e39",
         ),
         ("[mesh]\nsrc = '/src/mm.gltf'", "the file src/mm.gltf does not exist (did you mean /src/m.gltf?)"),
+        (
+            "[mesh]\nsrc = '/src'",
+            "art/x.toml:2:7: mesh.src: src is a directory, expected a file (name a file in it)",
+        ),
+        (
+            "[bitmap-font]\nsrc = '/src/font.txt'",
+            "src/font.txt: the file has no pages: it is not an AngelCode font",
+        ),
         ("[mesh]\nsrc = '../../m.gltf'", "\"../../m.gltf\" is not a path inside the root directory: "),
         ("[mesh]\nsrc = '/../m.gltf'", "is not a path inside the root directory: "),
         ("[mesh]", "none of art/x.glb, art/x.gltf exists"),
@@ -52,9 +61,22 @@ fn reports_invalid_descriptions_with_their_place() {
         project.put("art/x.toml", text);
         let error = project.error();
         assert!(error.contains(expected), "{text}\n{error}");
-        assert!(error.contains("art/x.toml"), "{error}");
+        assert!(error.contains("art/x.toml") || expected.starts_with("src/"), "{error}");
         assert!(!error.contains("panicked"), "{error}");
     }
+}
+
+#[test]
+fn images_of_a_model_are_listed_by_name_or_number() {
+    let project = Project::new();
+    let mut model = Model::new();
+    model.json["images"] = json!([{"uri": "a.png"}, {"uri": "a.png", "name": "b"}]);
+    model.write(&project, "src/m.gltf");
+    project.png("src/a.png", 1, 3, &[1, 2, 3]);
+    project.put("art/x.toml", "[bitmap]\nsrc = '/src/m.gltf#Gold'\n");
+    let error = project.error();
+    let expected = "src/m.gltf: the file has no image \"Gold\" (the images of the file are 0, \"b\")";
+    assert!(error.contains(expected), "{error}");
 }
 
 #[test]
@@ -93,6 +115,11 @@ fn unknown_fields_and_unmatched_patterns_are_warnings() {
             assert!(warnings[1].contains(expected), "{text}: {warnings:?}");
         }
     }
+    project.content("none", "['art', 'art/*.toml']");
+    let warnings: Vec<String> = project.bake().unwrap().warnings.iter().map(ToString::to_string).collect();
+    let expected =
+        "the pattern \"art\" matches no file (it is a directory; \"art/**/*\" matches the files in it)";
+    assert!(warnings.iter().any(|warning| warning.contains(expected)), "{warnings:?}");
     project.put("art/x.toml", "[mesh]\nsrc = '/src/m.gltf'\neuler = 'zyx'");
     project.put("art/y.toml", "[mesh]\nsrc = '/src/m.gltf'\neuler = 'yzx'");
     let euler = project.bake().unwrap().warnings.iter().filter(|w| w.code.as_str() == "pak-euler").count();

@@ -6,6 +6,7 @@ mod forge;
 mod inspect;
 #[cfg(unix)]
 mod interrupts;
+mod json;
 #[path = "../../../cli/tests/json_schema/validate.rs"]
 mod json_schema;
 mod ownership;
@@ -168,8 +169,9 @@ fn assets_above_limits_fail_and_name_the_flag() {
 fn diff_lists_changed_keys_and_patch_size() {
     let project = Project::new();
     project.stdout_of(&["bake", "pak.toml", "old.pak"]);
-    let stdout = project.stdout_of(&["diff", "old.pak", "old.pak"]);
-    assert!(stdout.contains("0 keys differ; a patch contains 0"), "{stdout}");
+    assert_eq!(project.stdout_of(&["diff", "old.pak", "old.pak"]), "0 keys differ\n");
+    let stdout = project.stdout_of(&["diff", "old.pak", "old.pak", "--patch-size"]);
+    assert!(stdout.contains("0 keys differ; a patch has "), "{stdout}");
     project.put("art/red.toml", "[material]\ncolor = '#0f0'\n");
     project.put("art/new.bin", [1; 100]);
     std::fs::remove_file(project.path("art/notes.txt")).unwrap();
@@ -369,4 +371,21 @@ fn watch_prints_the_keys_that_change() {
     assert_eq!(next(), "removed  art/notes.txt\n");
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+#[test]
+fn warnings_of_one_code_are_grouped() {
+    let project = Project::new();
+    let patterns: Vec<String> = (0..9).map(|n| format!("'none-{n}/*.png'")).collect();
+    let content = format!("[content]\n[[content.group]]\nassets = ['art/*', {}]\n", patterns.join(", "));
+    project.put("pak.toml", content);
+    let shown = |err: &str| err.matches("warning[pak-no-match]: pak.toml").count();
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak"]);
+    assert_eq!((code, shown(&err)), (0, 3), "{err}");
+    assert!(err.contains("6 more with this code after the first 3"), "{err}");
+    let (_, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "-v"]);
+    assert_eq!(shown(&err), 9, "{err}");
+    // An unchanged pak repeats its warnings; denied ones fail the bake.
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "--deny", "warnings"]);
+    assert!(code == 1 && err.contains("error[pak-no-match]: 6 more"), "{err}");
 }

@@ -25,6 +25,13 @@ fn replaces_only_paks_and_owned_files() {
     dir.write("a.pak", b"KPAK of another bake").remove(".a.pak.cache");
     bake(&[]).expect(0);
     assert!(dir.read("a.pak") == pak);
+    // A directory is refused before anything is baked.
+    dir.write("folder/file", "mine");
+    for path in ["folder", "art"] {
+        let ran = dir.run(PAK, &["bake", "pak.toml", path, "--no-cache"]).expect(1);
+        let refused = format!("error[unwritable]: {path}: cannot write the pak: a directory is at its path");
+        assert!(ran.stderr.contains(&refused) && !ran.stderr.contains("built"), "{}", ran.stderr);
+    }
     #[cfg(unix)]
     {
         dir.remove("a.pak").write("theirs", &pak).link("theirs", "a.pak");

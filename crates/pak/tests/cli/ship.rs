@@ -9,7 +9,7 @@ fn read(project: &Project, name: &str) -> Vec<u8> {
 }
 
 /// Incompressible bytes.
-fn noise(seed: u32, len: usize) -> Vec<u8> {
+pub(crate) fn noise(seed: u32, len: usize) -> Vec<u8> {
     let mut state = seed;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -33,7 +33,7 @@ fn signed_pak_verifies_and_tampering_is_detected() {
     let (code, _, err) = project.pak(&["keygen", "game.key"]);
     assert!(code == 2 && err.contains("never replaced"), "{err}");
     let (code, _, err) = project.pak(&["verify", "a.pak", "--key", "game.key.pub"]);
-    assert!(code != 0 && err.contains("pak-signature") && err.contains("a.pak.sig"), "{err}");
+    assert!(code == 1 && err.contains("pak-signature") && err.contains("a.pak.sig"), "{err}");
     project.stdout_of(&["sign", "a.pak", "--key", "game.key"]);
     let stdout = project.stdout_of(&["verify", "a.pak", "--key", "game.key.pub"]);
     assert!(stdout.contains("ok, the signature is valid"), "{stdout}");
@@ -42,9 +42,14 @@ fn signed_pak_verifies_and_tampering_is_detected() {
     project.stdout_of(&["verify", "a.pak"]);
     let (code, _, err) = project.pak(&["verify", "a.pak", "--key", "game.key"]);
     assert!(code == 2 && err.contains("pak-key-file"), "{err}");
+    assert!(err.contains("expected a public key; the file is a secret key") && err.contains(".pub"), "{err}");
+    let (code, _, err) = project.pak(&["sign", "a.pak", "--key", "game.key.pub"]);
+    assert!(code == 2 && err.contains("expected a secret key; the file is a public key"), "{err}");
+    let (code, _, err) = project.pak(&["sign", "a.pak", "--key", "a.pak.sig"]);
+    assert!(code == 2 && err.contains("cannot read the secret key"), "{err}");
     project.stdout_of(&["keygen", "other.key"]);
     let (code, _, err) = project.pak(&["verify", "a.pak", "--key", "other.key.pub"]);
-    assert!(code != 0 && err.contains("signed with another key"), "{err}");
+    assert!(code == 1 && err.contains("signed with another key"), "{err}");
 
     // An attacker replaces the content and recomputes every checksum, which are not cryptographic.
     let key = PublicKey::parse(&String::from_utf8(read(&project, "game.key.pub")).unwrap()).unwrap();
@@ -109,6 +114,9 @@ fn patch_is_small_and_applies_offline_and_on_the_fly() {
     let len = read(&project, "p.pak").len();
     assert!((10_877..14_000).contains(&len), "10,877 bytes are new, the patch has {len}");
     project.stdout_of(&["verify", "p.pak"]);
+    let (_, stdout, _) = project.pak(&["diff", "old.pak", "new.pak", "--patch-size", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(json["patch"], len);
 
     project.stdout_of(&["apply", "old.pak", "p.pak", "-o", "applied.pak"]);
     assert!(read(&project, "applied.pak") == read(&project, "new.pak"), "byte-identical");
@@ -131,6 +139,33 @@ fn patch_is_small_and_applies_offline_and_on_the_fly() {
     assert!(code != 0 && err.contains("pak-patch") && err.contains("another pak"), "{err}");
     let (code, _, err) = project.pak(&["apply", "old.pak", "new.pak", "-o", "x.pak"]);
     assert!(code != 0 && err.contains("not a patch"), "{err}");
+    // A damaged patch; a patch among paks to merge; an output that would replace what it is made from.
+    let mut damaged = read(&project, "p.pak");
+    damaged[100] ^= 1;
+    project.put("bad.pak", damaged);
+    let (code, _, err) = project.pak(&["apply", "old.pak", "bad.pak", "-o", "x.pak"]);
+    assert!(code == 1 && err.contains("pak-damaged") && err.contains("get the patch again"), "{err}");
+    for command in [&["merge", "old.pak", "p.pak", "-o", "x.pak"][..], &["append", "applied.pak", "p.pak"]] {
+        let (code, _, err) = project.pak(command);
+        assert!(
+            code == 2 && err.contains("pak-patch") && err.contains("p.pak: the pak is a delta patch"),
+            "{err}"
+        );
+    }
+    for (command, out) in [
+        (["patch", "old.pak", "new.pak"], "old.pak"),
+        (["patch", "old.pak", "new.pak"], "./new.pak"),
+        (["apply", "old.pak", "p.pak"], "p.pak"),
+    ] {
+        let (code, _, err) = project.pak(&[&command[..], &["-o", out]].concat());
+        assert!(code == 2 && err.contains("would replace one of the inputs"), "{err}");
+    }
+    assert!(
+        read(&project, "applied.pak") == read(&project, "new.pak") && read(&project, "p.pak").len() == len
+    );
+    project.put("update.pak", read(&project, "old.pak"));
+    project.stdout_of(&["apply", "update.pak", "p.pak", "-o", "update.pak"]);
+    assert!(read(&project, "update.pak") == read(&project, "new.pak"), "updated in place");
     let mut damaged = read(&project, "old.pak");
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;

@@ -12,7 +12,7 @@ use kiln_format::ktx2::{self, Channels, Desc, Supercompression, Transfer};
 use kiln_format::pak::bitmap::{self, BitmapShape, write};
 use kiln_format::pak::{Color, Encoding, Sample};
 use kiln_ir::{Image, Texels};
-use kiln_texture::{BlockFormat, Mode, Payload, Settings};
+use kiln_texture::{BlockChoice, BlockFormat, Encoded, Mode, Payload, Settings};
 use rayon::prelude::*;
 
 /// Bakes the payload of a bitmap with 8 or 16 bits per channel.
@@ -25,8 +25,8 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Vec<
     drop(encoded);
     let (image, is_gray) = (spec.factor.apply(image, spec.color), is_gray && spec.factor.keeps_gray());
     let channels = channels(spec, &image, is_gray);
-    if let Some(format) = spec.blocks {
-        return blocks(cx, spec, image, &channels, format);
+    if let Some(choice) = spec.blocks {
+        return blocks(cx, spec, image, &channels, choice);
     }
     let sample = spec.sample.unwrap_or(match image.texels() {
         Texels::Rgba8(_) => Sample::U8,
@@ -113,14 +113,6 @@ fn channels(spec: &BitmapSpec, image: &Image, is_gray: bool) -> Vec<usize> {
     }
 }
 
-fn mode(spec: &BitmapSpec) -> Mode {
-    match (spec.used_as, spec.color) {
-        (ImageUse::Normal, _) => Mode::Normal,
-        (_, Color::Srgb) => Mode::Color,
-        (_, Color::Linear) => Mode::LinearColor,
-    }
-}
-
 /// Returns the mip levels of an image as RGBA with the given sample type.
 fn levels(
     cx: &ActionContext<'_>,
@@ -133,7 +125,7 @@ fn levels(
     let alone = spec.levels == MipLevels::Count(1) && limit.is_none_or(|limit| limit >= size);
     if sample == Sample::U16 {
         cx.inputs.check_deadline()?;
-        return Ok(kiln_texture::levels_16(image, mode(spec), spec.levels.mips(), limit));
+        return Ok(kiln_texture::levels_16(image, spec.mode(), spec.levels.mips(), limit));
     }
     let (width, height) = (image.width(), image.height());
     let narrow = |texels, width, height| {
@@ -150,7 +142,7 @@ fn levels(
         zstd: false,
         ..Settings::default()
     };
-    let encoded = encode(cx, image, mode(spec), settings)?;
+    let encoded = encode(cx, image, spec.mode(), settings)?;
     let sized = encoded.levels.into_iter().enumerate();
     sized
         .map(|(n, level)| narrow(level.bytes, (encoded.width >> n).max(1), (encoded.height >> n).max(1)))
@@ -163,12 +155,17 @@ pub(crate) fn encode(
     image: Image,
     mode: Mode,
     settings: Settings,
-) -> Result<kiln_texture::Encoded, Diag> {
+) -> Result<Encoded, Diag> {
     let settings = Settings { deadline: cx.inputs.deadline(), ..settings };
-    kiln_texture::encode_2d(image, mode, &settings).map_err(|error| match error {
+    kiln_texture::encode_2d(image, mode, &settings).map_err(|error| encoder_error(cx, error))
+}
+
+/// Converts an error of the texture encoder.
+pub(super) fn encoder_error(cx: &ActionContext<'_>, error: kiln_texture::Error) -> Diag {
+    match error {
         kiln_texture::Error::Deadline => cx.inputs.limits().out_of_time(),
         error => Diag::new(Code::Texture, error.to_string()),
-    })
+    }
 }
 
 /// Returns the interleaved bytes of the given channels.
@@ -200,17 +197,27 @@ fn pick(image: Image, channels: &[usize]) -> Vec<u8> {
     }
 }
 
-/// Bakes a KTX2 file of UASTC or BC7 blocks.
+/// Bakes a KTX2 file of blocks.
 fn blocks(
     cx: &mut ActionContext<'_>,
     spec: &BitmapSpec,
     image: Image,
     channels: &[usize],
-    format: BlockFormat,
+    choice: BlockChoice,
 ) -> Result<Vec<u8>, Diag> {
     let (width, height) = (image.width(), image.height());
+    let is_value = channels.len() == 1 && spec.mode() == Mode::LinearColor;
+    let mode = if is_value { Mode::Grayscale } else { spec.mode() };
+    let format = choice.block_format(mode);
+    check_channels(spec, format, channels.len())?;
     let mut texels = image.into_rgba8();
-    if spec.used_as != ImageUse::Normal && channels != [0, 1, 2, 3] {
+    if mode == Mode::Normal {
+        // X and Y in red and green are what is kept.
+        if !matches!(spec.swizzle.as_slice(), [] | [0, 1, ..]) {
+            let message = "swizzle has no effect on block-compressed normal maps, which keep X and Y";
+            cx.warn(Diag::new(Code::PakSwizzle, message).path(&spec.src));
+        }
+    } else if channels != [0, 1, 2, 3] {
         // Missing color channels become 0, a missing alpha channel 255.
         for texel in texels.as_chunks_mut::<4>().0 {
             let old = *texel;
@@ -226,41 +233,84 @@ fn blocks(
     let image = Image::new(width, height, Texels::Rgba8(texels));
     let image =
         image.ok_or_else(|| Diag::new(Code::Texture, "the image has fewer texels than its size requires"))?;
-    let zstd = format == BlockFormat::Uastc;
-    let settings =
-        Settings { format, zstd, mips: spec.levels.mips(), max_size: spec.resize, ..Settings::default() };
-    let has_alpha = image.has_alpha() && spec.used_as != ImageUse::Normal;
-    let encoded = encode(cx, image, mode(spec), settings)?;
-    let alpha = match encoded.texels {
-        Payload::Uastc { channels } => channels == Channels::Rgba,
-        _ => has_alpha,
+    if mode != Mode::Normal && format.rounds_alpha(&image) {
+        let message = "the image has alpha between 0 and 1, and BC1 stores one bit of it";
+        cx.warn(Diag::new(Code::TextureAlpha, message).path(&spec.src).hint("use bc3, bc7 or desktop"));
+    }
+    // UASTC and BC7 have no variant for one channel.
+    let mode = match format {
+        BlockFormat::Uastc | BlockFormat::Bc7 => spec.mode(),
+        _ => mode,
     };
+    let settings =
+        Settings { format, mips: spec.levels.mips(), max_size: spec.resize, ..Settings::default() };
+    block_payload(cx, image, mode, spec.color, settings)
+}
+
+/// Checks that BC4 and BC5 hold all channels of a bitmap, which are known once its image is decoded.
+fn check_channels(spec: &BitmapSpec, format: BlockFormat, channels: usize) -> Result<(), Diag> {
+    let (held, swizzle) = match format {
+        BlockFormat::Bc4 => (1, "r"),
+        BlockFormat::Bc5 if spec.used_as != ImageUse::Normal => (2, "rg"),
+        _ => return Ok(()),
+    };
+    if channels == held {
+        return Ok(());
+    }
+    let (name, content) = (format.name().to_uppercase(), format.content());
+    Err(Diag::new(Code::PakValue, format!("{name} holds {content}; the bitmap has {channels}"))
+        .path(&spec.src)
+        .hint(format!("select the channels, as in swizzle = '{swizzle}', or use bc7 or desktop")))
+}
+
+/// Encodes an image with 8 bits per channel as a KTX2 file of blocks, subject to the deadline of the asset.
+pub(super) fn block_payload(
+    cx: &ActionContext<'_>,
+    image: Image,
+    mode: Mode,
+    color: Color,
+    settings: Settings,
+) -> Result<Vec<u8>, Diag> {
+    // Blocks that a game uploads as they are have no supercompression; the codec of the pak compresses them.
+    let settings = Settings { zstd: settings.format == BlockFormat::Uastc, ..settings };
+    let has_alpha = image.has_alpha() && mode != Mode::Normal;
+    let encoded = encode(cx, image, mode, settings)?;
+    let channels = match encoded.texels {
+        Payload::Uastc { channels } => channels,
+        texels if texels.channels() == Channels::Rgba && !has_alpha => Channels::Rgb,
+        texels => texels.channels(),
+    };
+    ktx2_payload(&encoded, channels, Sample::U8, color)
+}
+
+/// Returns the payload of a bitmap that is a KTX2 file.
+pub(super) fn ktx2_payload(
+    encoded: &Encoded,
+    channels: Channels,
+    sample: Sample,
+    color: Color,
+) -> Result<Vec<u8>, Diag> {
     let desc = Desc {
-        shape: ktx2::Shape {
-            width: encoded.width,
-            height: encoded.height,
-            depth: 0,
-            layer_count: 0,
-            face_count: 1,
-        },
+        shape: ktx2::Shape::flat(encoded.width, encoded.height),
         payload: encoded.texels,
-        transfer: Transfer::of(encoded.srgb),
-        supercompression: if zstd { Supercompression::Zstd } else { Supercompression::None },
+        transfer: Transfer::of(encoded.srgb && !encoded.texels.is_linear_only()),
+        supercompression: if encoded.zstd { Supercompression::Zstd } else { Supercompression::None },
         writer: "Kiln pak",
         oriented: true,
     };
     let levels: Vec<&[u8]> = encoded.levels.iter().map(|level| level.bytes.as_slice()).collect();
     let file = ktx2::write(&desc, &levels).map_err(write_error)?;
-    if spec.used_as == ImageUse::Normal && !spec.swizzle.is_empty() {
-        let message = "swizzle has no effect on block-compressed normal maps, which keep X and Y";
-        cx.warn(Diag::new(Code::PakSwizzle, message).path(&spec.src));
-    }
     let shape = BitmapShape {
         width: encoded.width,
         height: encoded.height,
-        channels: if alpha { 4 } else { 3 },
-        sample: Sample::U8,
-        color: spec.color,
+        channels: match channels {
+            Channels::Rgba => 4,
+            Channels::Rgb => 3,
+            Channels::Rg | Channels::Rrrg => 2,
+            Channels::Rrr => 1,
+        },
+        sample,
+        color,
         encoding: Encoding::Ktx2,
         levels: encoded.levels.len() as u8,
     };

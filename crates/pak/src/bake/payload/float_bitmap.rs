@@ -1,15 +1,16 @@
 //! Float bitmap payloads: HDR images (Radiance, OpenEXR), and other images with `depth = 'f32'`. Integer depths clamp
-//! values to 0..1.
+//! values to 0..1. With a block format, HDR images are BC6H or RGBA16F.
 
 use super::super::plan::bitmap::{BitmapSpec, ImageUse, is_float};
+use super::bitmap::{encoder_error, ktx2_payload};
 use super::source_image::read;
 use super::{memory, write_error};
 use kiln_engine::{ActionContext, Code, Diag};
 use kiln_format::pak::bitmap::{BitmapShape, write};
-use kiln_format::pak::{Encoding, Sample};
+use kiln_format::pak::{Color, Encoding, Sample};
 use kiln_import::hdr;
-use kiln_ir::Texels;
-use kiln_texture::levels_f32;
+use kiln_ir::{HdrImage, Texels};
+use kiln_texture::{BlockChoice, HdrSettings, Quality, encode_hdr, levels_f32};
 
 /// Bakes the payload of a bitmap whose texels or source texels are floats.
 pub(super) fn bake(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Vec<u8>, Diag> {
@@ -19,6 +20,9 @@ pub(super) fn bake(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Vec<
         memory::check(&bytes, "", spec, cx.inputs.limits()).map_err(named)?;
         let found = hdr::import(&bytes, cx.inputs.limits()).map_err(named)?;
         found.warnings.into_iter().for_each(|warning| cx.warn(named(warning)));
+        if let Some(choice) = spec.blocks {
+            return blocks(cx, spec, found.value, choice);
+        }
         let (width, height) = (found.value.width(), found.value.height());
         (width, height, found.value.into_texels(), false)
     } else {
@@ -67,4 +71,39 @@ pub(super) fn bake(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Vec<
         levels: levels.len() as u8,
     };
     write(&shape, &bytes.iter().map(Vec::as_slice).collect::<Vec<_>>()).map_err(write_error)
+}
+
+/// Bakes a KTX2 file of BC6H blocks, or of half floats for GPUs without them.
+fn blocks(
+    cx: &mut ActionContext<'_>,
+    spec: &BitmapSpec,
+    image: HdrImage,
+    choice: BlockChoice,
+) -> Result<Vec<u8>, Diag> {
+    let (width, height, mut texels) = (image.width(), image.height(), image.into_texels());
+    if !spec.swizzle.is_empty() {
+        for texel in &mut texels {
+            let old = *texel;
+            let missing = [0.0, 0.0, 0.0, 1.0];
+            *texel = std::array::from_fn(|n| spec.swizzle.get(n).map_or(missing[n], |c| old[*c]));
+        }
+    }
+    let is_bc6h = choice.is_bc6h();
+    if is_bc6h && spec.swizzle.len() == 4 && texels.iter().any(|texel| texel[3] != 1.0) {
+        let message = "the image has alpha, and BC6H stores none";
+        cx.warn(Diag::new(Code::TextureAlpha, message).path(&spec.src).hint("use mobile to keep RGBA16F"));
+    }
+    let image = HdrImage::new(width, height, texels);
+    let image = image.ok_or_else(|| {
+        Diag::new(Code::Texture, "the image has fewer texels than its size requires").path(&spec.src)
+    })?;
+    let settings = HdrSettings {
+        mips: spec.levels.mips(),
+        max_size: spec.resize,
+        bc6h: is_bc6h.then_some(Quality::Default),
+        zstd: false,
+        deadline: cx.inputs.deadline(),
+    };
+    let encoded = encode_hdr(image, &settings).map_err(|error| encoder_error(cx, error))?;
+    ktx2_payload(&encoded, encoded.texels.channels(), Sample::F32, Color::Linear)
 }

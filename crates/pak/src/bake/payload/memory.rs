@@ -5,7 +5,7 @@ use super::super::plan::extension;
 use kiln_engine::{Diag, Limits};
 use kiln_format::pak::Sample;
 use kiln_import::{hdr, image};
-use kiln_texture::{BlockFormat, Settings, Sources};
+use kiln_texture::{Settings, Sources};
 
 /// The size of an RGBA texel in 32-bit floats, in bytes.
 const FLOAT_TEXEL: u64 = 16;
@@ -43,8 +43,7 @@ fn of(spec: &BitmapSpec, width: u32, height: u32, channel_bytes: u32) -> u64 {
     let source = texels(width, height).saturating_mul(4 * u64::from(channel_bytes));
     let settings = Settings {
         compress: spec.blocks.is_some(),
-        format: spec.blocks.unwrap_or_default(),
-        zstd: spec.blocks == Some(BlockFormat::Uastc),
+        zstd: spec.is_supercompressed(),
         mips: spec.levels.mips(),
         max_size: spec.resize,
         ..Settings::default()

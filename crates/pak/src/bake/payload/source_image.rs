@@ -36,8 +36,11 @@ pub(crate) fn load(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Enco
             let by_name = scene.images.iter().position(|image| image.name == *part);
             let number = by_name.or_else(|| part.parse().ok());
             let Some(image) = number.and_then(|n| scene.images.get(n)) else {
-                let names: Vec<String> =
-                    scene.images.iter().map(|image| format!("{:?}", image.name)).collect();
+                let name = |(number, image): (usize, &kiln_ir::ImageSource)| match image.name.as_str() {
+                    "" => number.to_string(),
+                    name => format!("{name:?}"),
+                };
+                let names: Vec<String> = scene.images.iter().enumerate().map(name).collect();
                 return Err(Diag::new(Code::PakMissing, format!("the file has no image {part:?}"))
                     .path(&src.path)
                     .hint(format!("the images of the file are {}", names.join(", "))));
@@ -62,7 +65,8 @@ impl EncodedImage {
         for warning in imported.warnings {
             cx.warn(named(warning));
         }
-        Ok(SourceImage { image: imported.value, is_gray: is_gray(&self.bytes) })
+        let is_gray = image::is_greyscale(&self.bytes, &self.extension, cx.inputs.limits());
+        Ok(SourceImage { image: imported.value, is_gray })
     }
 
     /// Decodes an image without alpha in the channels that it has; `None` if it is another one.
@@ -75,24 +79,4 @@ impl EncodedImage {
         image::import_opaque(&self.bytes, &self.extension, headroom, cx.inputs.limits())
             .map_err(|diag| diag.path(&spec.src))
     }
-}
-
-/// Returns `true` if a PNG or JPEG file has a single channel.
-fn is_gray(bytes: &[u8]) -> bool {
-    if bytes.starts_with(b"\x89PNG") {
-        // Color type 0 in IHDR, and no tRNS chunk, which would add alpha.
-        return bytes.get(25) == Some(&0) && !bytes.windows(4).take(4096).any(|name| name == b"tRNS");
-    }
-    if !bytes.starts_with(b"\xff\xd8") {
-        return false;
-    }
-    let mut rest = &bytes[2..];
-    while let [0xff, marker, high, low, ..] = *rest {
-        // Start of frame: length, depth, height, width, components.
-        if (0xc0..=0xcf).contains(&marker) && ![0xc4, 0xc8, 0xcc].contains(&marker) {
-            return rest.get(9) == Some(&1);
-        }
-        rest = rest.get(2 + usize::from(u16::from_be_bytes([high, low]))..).unwrap_or_default();
-    }
-    false
 }

@@ -161,11 +161,17 @@ fn common(block: &mut Block<'_>, out: &mut String) -> Result<(), String> {
 
 fn xml_to_text(text: &str) -> Result<String, String> {
     let mut out = String::new();
-    let mut is_font = false;
-    for element in text.split('<').skip(1) {
-        let Some((tag, _)) = element.split_once('>') else {
-            return Err("an element of the XML font definition has no end".to_owned());
+    let (mut is_font, mut rest) = (false, text);
+    while let Some((_, start)) = rest.split_once('<') {
+        // Comments may contain elements, and strings the character that ends an element.
+        let end = match start.strip_prefix("!--") {
+            Some(comment) => comment.find("-->").map(|at| at + "!----".len()),
+            None => element_end(start),
         };
+        let (tag, after) = end
+            .and_then(|end| Some((start.get(..end)?, start.get(end + 1..)?)))
+            .ok_or("an element of the XML font definition has no end")?;
+        rest = after;
         let (name, attributes) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
         match name.trim_end_matches('/') {
             "font" => is_font = true,
@@ -180,6 +186,22 @@ fn xml_to_text(text: &str) -> Result<String, String> {
         }
     }
     if is_font { Ok(out) } else { Err("the XML file has no font element".to_owned()) }
+}
+
+/// Returns the offset of the `>` that ends an element: the first one outside quotes.
+fn element_end(element: &str) -> Option<usize> {
+    let mut quote = None;
+    element.find(|c: char| match (quote, c) {
+        (None, '"' | '\'') => {
+            quote = Some(c);
+            false
+        }
+        (None, c) => c == '>',
+        (Some(open), c) => {
+            quote = quote.filter(|_| c != open);
+            false
+        }
+    })
 }
 
 fn xml_attributes(mut text: &str) -> Result<Vec<(&str, String)>, String> {
@@ -271,6 +293,14 @@ mod tests {
     }
 
     #[test]
+    fn xml_comments_and_strings_do_not_end_elements() {
+        let xml = "<?xml version='1.0'?><!-- <page id=\"7\" file=\"old.png\"/> --><font><page id='0' file='a>b.png'/>\
+            <chars count=\"1\"><char id=\"62\" letter=\">\"></char></chars></font>";
+        let text = "page id=0 file=\"a>b.png\"\nchars count=1\nchar id=62 letter=\">\"\n";
+        assert_eq!(to_text(xml.into()).as_deref(), Ok(text));
+    }
+
+    #[test]
     fn rejects_damaged_definitions() {
         let whole = binary();
         for len in 3..whole.len() {
@@ -281,7 +311,9 @@ mod tests {
                 "{len}"
             );
         }
-        for bad in ["<font><page id=0/>", "<html></html>", "<font", "<font><page id=\"0/></font>"] {
+        for bad in
+            ["<font><page id=0/>", "<html></html>", "<font", "<font><page id=\"0/></font>", "<font/><!-- "]
+        {
             assert!(to_text(bad.into()).is_err(), "{bad}");
         }
         assert!(to_text(b"BMF\x02".to_vec()).is_err() && to_text(vec![0xff, 0xfe]).is_err());

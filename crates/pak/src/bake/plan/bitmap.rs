@@ -7,7 +7,7 @@ use kiln_engine::{Code, Diag, RelPath};
 use kiln_format::pak::{Color, Sample};
 use kiln_import::hdr::HDR_EXTENSIONS;
 use kiln_import::image::IMAGE_EXTENSIONS;
-use kiln_texture::{BlockFormat, Mips};
+use kiln_texture::{BlockChoice, BlockFormat, Mips, Mode};
 
 /// The use of an image, which decides the defaults of its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(crate) struct BitmapSpec {
     /// The sample type; `None` to keep that of the source.
     pub(crate) sample: Option<Sample>,
     /// The block format of the KTX2 file that is stored instead of uncompressed texels.
-    pub(crate) blocks: Option<BlockFormat>,
+    pub(crate) blocks: Option<BlockChoice>,
     /// The factor of a glTF material, multiplied into the texels.
     pub(crate) factor: Factor,
 }
@@ -88,16 +88,87 @@ impl BitmapSpec {
             self.resize,
             self.swizzle,
             self.sample,
-            self.blocks == Some(BlockFormat::Uastc)
+            self.blocks == Some(BlockChoice::Format(BlockFormat::Uastc))
         );
-        if self.blocks == Some(BlockFormat::Bc7) {
-            lines += "bc7\n";
+        // The first formats had lines of their own.
+        match self.blocks {
+            None | Some(BlockChoice::Format(BlockFormat::Uastc)) => {}
+            Some(BlockChoice::Format(BlockFormat::Bc7)) => lines += "bc7\n",
+            Some(choice) => lines += &format!("compression={}\n", choice.name()),
         }
         if self.factor != Factor::One {
             lines += &format!("factor={:?}\n", self.factor);
         }
         lines
     }
+
+    /// Returns the content of the image, which selects the mip filter and the block format of a target.
+    pub(crate) fn mode(&self) -> Mode {
+        match (self.used_as, self.color) {
+            (ImageUse::Normal, _) => Mode::Normal,
+            (_, Color::Srgb) => Mode::Color,
+            (_, Color::Linear) => Mode::LinearColor,
+        }
+    }
+
+    /// Returns `true` if the payload is a KTX2 file with supercompression: UASTC has to be transcoded, so that a game uploads no
+    /// block as it is stored.
+    pub(crate) fn is_supercompressed(&self) -> bool {
+        let is_uastc = |choice: BlockChoice| choice.block_format(self.mode()) == BlockFormat::Uastc;
+        self.blocks.is_some_and(is_uastc) && !is_float(&self.src)
+    }
+
+    /// Returns the reason why the block format cannot hold the image, and a hint. The number of channels is known only
+    /// when the image is decoded.
+    fn unsuitable(&self) -> Option<(String, &'static str)> {
+        let choice = self.blocks?;
+        if is_float(&self.src) {
+            return match (choice, self.sample) {
+                (BlockChoice::Format(BlockFormat::Bc6h) | BlockChoice::Target(_), None) => None,
+                (BlockChoice::Format(format), None) => Some((
+                    format!("{} supports 8 bits per channel only", format.name().to_uppercase()),
+                    "use bc6h or desktop for HDR images, or an 8-bit source",
+                )),
+                _ => Some(("an HDR image is compressed at its own depth".to_owned(), "remove depth")),
+            };
+        }
+        if self.sample.is_some_and(|sample| sample != Sample::U8) {
+            let name = match choice {
+                BlockChoice::Format(format) => format.name().to_uppercase(),
+                BlockChoice::Target(_) => "a block format".to_owned(),
+            };
+            return Some((
+                format!("{name} supports 8 bits per channel only"),
+                "remove depth, or use an 8-bit source",
+            ));
+        }
+        let format = choice.block_format(self.mode());
+        let (image, is_held, hint) = match (self.used_as, self.color) {
+            (ImageUse::Normal, _) => ("a normal map", format.holds(Mode::Normal), "use bc5, bc7 or desktop"),
+            (ImageUse::Value, _) => (
+                "one channel of the parameters of a material, which are one bitmap",
+                // The alpha of the parameters is transmission, and BC1 has no color where it is 0.
+                format.holds(Mode::LinearColor) && format != BlockFormat::Bc1,
+                "use bc7 or desktop",
+            ),
+            (_, Color::Srgb) => (
+                "an sRGB color image",
+                format.holds(Mode::Color),
+                "use bc7 or desktop, or set color = 'linear' if the image is not a color",
+            ),
+            (_, Color::Linear) => ("not an HDR image", format != BlockFormat::Bc6h, "use bc7 or desktop"),
+        };
+        let (name, content) = (format.name().to_uppercase(), format.content());
+        (!is_held).then(|| (format!("{name} holds {content}; this is {image}"), hint))
+    }
+}
+
+/// The extensions of files that are bitmaps. Of a DDS texture the base level is read.
+const EXTENSIONS: [&[&str]; 3] = [IMAGE_EXTENSIONS, HDR_EXTENSIONS, &["dds"]];
+
+/// Returns `true` for the extension of a file that is a bitmap, in lower case.
+pub(super) fn is_extension(extension: &str) -> bool {
+    EXTENSIONS.iter().any(|known| known.contains(&extension))
 }
 
 /// Returns `true` if the source is an HDR image with float texels.
@@ -118,10 +189,9 @@ impl Planner<'_, '_> {
     ) -> Result<BitmapSpec, Diag> {
         let src = match fields.get("src") {
             Some(value) => self.reference(&value)?,
-            None => Reference {
-                path: self.beside(&fields, siblings(path, &[IMAGE_EXTENSIONS, HDR_EXTENSIONS].concat()))?,
-                part: None,
-            },
+            None => {
+                Reference { path: self.beside(&fields, siblings(path, &EXTENSIONS.concat()))?, part: None }
+            }
         };
         let plain = BitmapSpec::plain(src, used_as);
         let colors = Color::ALL.map(|color| (color.name(), color));
@@ -147,17 +217,11 @@ impl Planner<'_, '_> {
             _ => value.word(&depths),
         })?;
         let compression = fields.get("compression");
-        let formats = [("uastc", Some(BlockFormat::Uastc)), ("bc7", Some(BlockFormat::Bc7)), ("none", None)];
-        let blocks = compression.as_ref().map(|value| value.word(&formats)).transpose()?.flatten();
-        let deep = sample.is_some_and(|sample| sample != Sample::U8) || is_float(&plain.src);
-        if let (Some(format), Some(value), true) = (blocks, &compression, deep) {
-            let name = if format == BlockFormat::Bc7 { "BC7" } else { "UASTC" };
-            return Err(value
-                .error(Code::PakValue, format_args!("{name} supports 8 bits per channel only"))
-                .hint("remove depth, or use an 8-bit source"));
-        }
+        let words: Vec<(&str, Option<BlockChoice>)> =
+            BlockChoice::all().map(|choice| (choice.name(), Some(choice))).chain([("none", None)]).collect();
+        let blocks = compression.as_ref().map(|value| value.word(&words)).transpose()?.flatten();
         fields.finish();
-        Ok(BitmapSpec {
+        let spec = BitmapSpec {
             color: color.unwrap_or(plain.color),
             levels: levels.unwrap_or(plain.levels),
             resize,
@@ -165,7 +229,11 @@ impl Planner<'_, '_> {
             sample,
             blocks,
             ..plain
-        })
+        };
+        match (compression, spec.unsuitable()) {
+            (Some(value), Some((message, hint))) => Err(value.error(Code::PakValue, message).hint(hint)),
+            _ => Ok(spec),
+        }
     }
 
     /// Reads an image given as a path or an inline table. A path may be that of a `[bitmap]` description, whose settings

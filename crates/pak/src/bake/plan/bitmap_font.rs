@@ -64,8 +64,13 @@ fn pages(def: &str) -> Result<Vec<String>, String> {
         pages.push((id, file));
     }
     pages.sort();
-    if pages.is_empty() || !pages.iter().enumerate().all(|(n, (id, _))| n as u32 == *id) {
-        return Err("the pages of the font are missing or not numbered from 0".to_owned());
+    if pages.is_empty() {
+        return Err(
+            "the file has no pages: it is not an AngelCode font definition, or a damaged one".to_owned()
+        );
+    }
+    if !pages.iter().enumerate().all(|(n, (id, _))| n as u32 == *id) {
+        return Err("the pages of the font are not numbered from 0".to_owned());
     }
     Ok(pages.into_iter().map(|(_, file)| file).collect())
 }

@@ -7,6 +7,7 @@ use super::mesh::MeshSpec;
 use super::{NodeId, Planner, Recipe, extension, is_gltf, part};
 use kiln_engine::{Code, Diag, RelPath};
 use kiln_format::pak::{ALPHA_BLEND, ALPHA_TEST, DOUBLE_SIDED, Half, Kind, PARAM_HEIGHT, PARAM_OCCLUSION};
+use kiln_texture::BlockChoice;
 
 /// The source of one channel of the parameter bitmap.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,8 @@ pub(crate) enum Channel {
 pub(crate) struct ParamsSpec {
     pub(crate) channels: [Channel; 4],
     pub(crate) levels: MipLevels,
+    /// The block format of the images, if one of them has one.
+    pub(crate) blocks: Option<BlockChoice>,
 }
 
 /// The bitmaps and flags of a material.
@@ -111,6 +114,7 @@ impl Planner<'_, '_> {
             self.channel(path, height.or(occlusion), 0)?,
             self.channel(path, fields.get("transmission"), 0)?,
         ];
+        check_one_compression(&fields, &channels)?;
         let double_sided = fields.flag("double-sided", false)?;
         let alpha_test = fields.flag("alpha-test", false)?;
         let alpha_blend = fields.flag("alpha-blend", false)?;
@@ -182,11 +186,12 @@ impl Planner<'_, '_> {
             MipLevels::Full => u32::MAX,
             MipLevels::Count(n) => n,
         };
-        let images = channels.iter().filter_map(|channel| match channel {
-            Channel::Image(spec) => Some(spec.levels),
-            _ => None,
-        });
-        let levels = images.max_by_key(|levels| count(*levels)).unwrap_or(MipLevels::Count(1));
+        let levels = images(&channels).map(|spec| spec.levels).max_by_key(|levels| count(*levels));
+        let levels = levels.unwrap_or(MipLevels::Count(1));
+        let compressed = images(&channels).find(|spec| spec.blocks.is_some());
+        let blocks = compressed.and_then(|spec| spec.blocks);
+        let is_supercompressed = compressed.is_some_and(BitmapSpec::is_supercompressed);
+        let compression = if is_supercompressed { Compression::default() } else { compression };
         let lines: String = channels
             .iter()
             .map(|channel| match channel {
@@ -194,8 +199,9 @@ impl Planner<'_, '_> {
                 Channel::Image(spec) => spec.lines(),
             })
             .collect();
-        let lines = format!("params\nlevels={levels:?}\n{lines}");
-        let spec = ParamsSpec { channels, levels };
+        let compressed_as = blocks.map_or_else(String::new, |choice| format!("blocks={}\n", choice.name()));
+        let lines = format!("params\nlevels={levels:?}\n{compressed_as}{lines}");
+        let spec = ParamsSpec { channels, levels, blocks };
         self.node(&part(path, "params"), Kind::Bitmap, Recipe::Params(spec.into()), compression, &lines)
     }
 
@@ -243,6 +249,27 @@ impl Planner<'_, '_> {
             }
         }
     }
+}
+
+/// Returns the images among the channels of the parameters.
+fn images(channels: &[Channel; 4]) -> impl Iterator<Item = &BitmapSpec> {
+    channels.iter().filter_map(|channel| match channel {
+        Channel::Image(spec) => Some(spec),
+        _ => None,
+    })
+}
+
+/// Rejects images of the parameters with different block formats: the parameters are one bitmap.
+fn check_one_compression(fields: &Fields<'_>, channels: &[Channel; 4]) -> Result<(), Diag> {
+    let mut compressions = images(channels).filter_map(|spec| spec.blocks);
+    let Some(first) = compressions.next() else { return Ok(()) };
+    let Some(other) = compressions.find(|other| *other != first) else { return Ok(()) };
+    let message = format!(
+        "the parameters are one bitmap, and its images have the compressions {:?} and {:?}",
+        first.name(),
+        other.name()
+    );
+    Err(fields.error(Code::PakValue, message).hint("give them the same compression"))
 }
 
 /// Quantizes a number from 0 to 1 to 8 bits.

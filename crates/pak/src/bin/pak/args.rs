@@ -5,6 +5,7 @@ use super::report::ReportArgs;
 use clap::{Parser, Subcommand};
 use kiln_cli::limits::LimitArgs;
 use kiln_cli::manual::Manual;
+use kiln_cli::remote_execution::RemoteExecutionArgs;
 use kiln_cli::reporter::Flags;
 use kiln_engine::Shard;
 use std::path::PathBuf;
@@ -22,6 +23,9 @@ pub(super) struct Cli {
     #[command(flatten)]
     pub(super) flags: Flags,
 }
+
+/// The internal command with which a server of remote execution starts this program.
+pub(super) const RUN_ACTION: &str = "run-action";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -50,8 +54,13 @@ pub(super) enum Command {
         #[arg(long, value_name = "I/N")]
         shard: Option<Shard>,
         #[command(flatten)]
+        remote: RemoteExecutionArgs,
+        #[command(flatten)]
         limits: LimitArgs,
     },
+    /// Run the action of a request file in the working directory, as a worker of remote execution (internal)
+    #[command(name = RUN_ACTION, hide = true)]
+    RunAction,
     /// Bake again when sources change, and print the keys that differ
     Watch {
         /// Path of the content file
@@ -72,12 +81,16 @@ pub(super) enum Command {
         /// List assets without keys as well, and the sizes by kind
         #[arg(long)]
         all: bool,
+        /// Read each asset and show its format, dimensions and counts
+        #[arg(short, long)]
+        long: bool,
     },
-    /// Show details of one asset
+    /// Show details of one asset: format, dimensions, mip levels, vertex layout, compression and sizes
+    #[command(visible_alias = "inspect")]
     Info {
         /// Path of the pak
         pak: PathBuf,
-        /// Key of the asset
+        /// Key of the asset, or the name that `list --all` shows
         key: String,
     },
     /// Extract assets as files: blobs unchanged, images as PNG or KTX2, meshes as GLB, the rest as JSON
@@ -151,12 +164,15 @@ pub(super) enum Command {
         #[arg(required = true)]
         more: Vec<PathBuf>,
     },
-    /// Compare two paks: show changed keys and the size of a patch
+    /// Compare two paks: show changed keys
     Diff {
         /// Path of the old pak
         old: PathBuf,
         /// Path of the new pak
         new: PathBuf,
+        /// Show the size of a patch as well, which takes as long as `pak patch`
+        #[arg(long)]
+        patch_size: bool,
     },
     /// Print the keys, one per line or as Rust constants
     Keys {

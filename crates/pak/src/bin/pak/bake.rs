@@ -1,14 +1,17 @@
 //! The `pak bake` command.
 
+use super::args::RUN_ACTION;
 use ::pak::bake::{Bake, BakeError, Baked};
 use kiln_cli::interrupt::{self, InterruptibleEvents};
 use kiln_cli::json_events::{JsonEvents, milliseconds};
 use kiln_cli::limits::LimitArgs;
 use kiln_cli::progress::{Progress, Verbosity};
+use kiln_cli::remote_execution::{self, RemoteExecutionArgs};
 use kiln_cli::reporter::{FAILED, OK, Reporter};
 use kiln_cli::store::Sources;
 use kiln_cli::timings::Recorder;
 use kiln_cli::{render, store, user};
+use kiln_engine::remote::RemoteExecution;
 use kiln_engine::{Code, Diag, Json, Shard, Store};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -23,6 +26,7 @@ pub(super) struct Args {
     pub(super) no_cache: bool,
     pub(super) overwrite: bool,
     pub(super) shard: Option<Shard>,
+    pub(super) remote: RemoteExecutionArgs,
     pub(super) limits: LimitArgs,
 }
 
@@ -42,6 +46,7 @@ pub(super) fn bake(reporter: &Reporter, args: &Args) -> Result<u8, Diag> {
             None
         }
     });
+    let remote = args.remote.open(RUN_ACTION, &kiln_cli::environment::env)?;
     let progress = Progress::new(reporter.verbosity, reporter.color);
     let json_events = JsonEvents::new(&progress, reporter.json_lines);
     let recorder = Recorder::new(&json_events);
@@ -61,6 +66,9 @@ pub(super) fn bake(reporter: &Reporter, args: &Args) -> Result<u8, Diag> {
     if let Some(kept) = &kept {
         bake = bake.store(kept);
     }
+    if let Some(remote) = &remote {
+        bake = bake.remote_execution(remote);
+    }
     if let Some(shard) = args.shard {
         kept.as_ref().ok_or_else(|| store::shard_needs_cache(shard))?;
         bake = bake.shard(shard);
@@ -71,15 +79,25 @@ pub(super) fn bake(reporter: &Reporter, args: &Args) -> Result<u8, Diag> {
         let part_took = args.shard.map(|_| start.elapsed());
         place.finish(kept, part_took).iter().for_each(|warning| reporter.say(warning));
     }
+    remote.iter().filter_map(RemoteExecution::warning).for_each(|warning| reporter.say(&warning));
     match result {
         Ok(baked) => {
-            baked.warnings.iter().for_each(|warning| reporter.say(warning));
+            reporter.say_grouped(&baked.warnings);
             if reporter.json {
-                reporter.print_json(report_json(reporter, &baked, kept.as_ref(), start.elapsed(), &recorder));
+                reporter.print_json(report_json(
+                    reporter,
+                    &baked,
+                    (kept.as_ref(), remote.as_ref()),
+                    start.elapsed(),
+                    &recorder,
+                ));
             } else if reporter.verbosity > Verbosity::Quiet {
                 summary(reporter, args, &baked, start);
                 if let Some(line) = kept.as_ref().and_then(|kept| store::line(&kept.figures())) {
                     reporter.summary().line(&line);
+                }
+                if let Some(remote) = &remote {
+                    reporter.summary().line(&remote_execution::line(&remote.figures()));
                 }
             }
             Ok(OK)
@@ -89,7 +107,7 @@ pub(super) fn bake(reporter: &Reporter, args: &Args) -> Result<u8, Diag> {
 }
 
 fn failed(reporter: &Reporter, args: &Args, error: &BakeError) -> Result<u8, Diag> {
-    error.problems.iter().for_each(|problem| reporter.say(problem));
+    reporter.say_grouped(&error.problems);
     if reporter.json {
         let problems = reporter.diags_json(&error.problems);
         reporter.print_json(Json::object([("ok", false.into()), ("problems", problems)]));
@@ -129,7 +147,7 @@ fn summary(reporter: &Reporter, args: &Args, baked: &Baked, start: Instant) {
 fn report_json(
     reporter: &Reporter,
     baked: &Baked,
-    kept: Option<&Store>,
+    (kept, remote): (Option<&Store>, Option<&RemoteExecution>),
     total: Duration,
     recorder: &Recorder<'_>,
 ) -> Json {
@@ -152,6 +170,7 @@ fn report_json(
         ("built", baked.built().into()),
         ("fetched", baked.fetched().into()),
         ("store", kept.map(|kept| store::json(&kept.figures())).into()),
+        ("remote_execution", remote.map(|remote| remote_execution::json(&remote.figures())).into()),
         ("warnings", reporter.diags_json(&baked.warnings)),
         ("assets", Json::list(baked.assets.iter().map(asset))),
     ])

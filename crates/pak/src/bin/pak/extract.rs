@@ -6,7 +6,7 @@
 //! of another key on a file system that ignores case or Unicode normalization.
 
 use super::file_names::escape;
-use super::{damaged, open};
+use super::{damaged_asset, find, open};
 use ::pak::export::{ExportedFile, Exporter};
 use ::pak::{Entry, Kind, Pak, PakBuf};
 use kiln_cli::interrupt;
@@ -24,7 +24,7 @@ pub(super) struct ExtractArgs {
     pak: PathBuf,
     /// Directory to write to
     dir: PathBuf,
-    /// Extract only these keys [default: all]
+    /// Extract only these keys, or assets by their names in `list --all` [default: all keys]
     keys: Vec<String>,
     /// Extract assets without keys as well, to the folder `unnamed`
     #[arg(long, conflicts_with = "keys")]
@@ -38,12 +38,18 @@ pub(super) fn extract(reporter: &Reporter, args: &ExtractArgs) -> Result<u8, Dia
     interrupt::handle("the files that were written are complete and kept");
     let (path, dir) = (&*args.pak, &*args.dir);
     let pak = open(path)?;
+    let mut chosen = Vec::new();
+    let mut unknown = Vec::new();
     for key in &args.keys {
-        if pak.find(key).is_none() {
-            return Err(
-                Diag::new(Code::PakUnknownKey, format!("the pak has no key {key:?}")).path(path.display())
-            );
+        match find(&pak, path, key) {
+            Ok(entry) if chosen.contains(&entry) => {}
+            Ok(entry) => chosen.push(entry),
+            Err(diag) => unknown.push(diag),
         }
+    }
+    if let Some(last) = unknown.pop() {
+        unknown.iter().for_each(|diag| reporter.say(diag));
+        return Err(last);
     }
     let unwritable = |e: std::io::Error| {
         Diag::new(Code::Unwritable, format!("cannot write to the directory: {e}")).path(dir.display())
@@ -51,9 +57,10 @@ pub(super) fn extract(reporter: &Reporter, args: &ExtractArgs) -> Result<u8, Dia
     std::fs::create_dir_all(dir).map_err(unwritable)?;
     // `Real` rejects symbolic links that lead out of the directory, and renames files into place.
     let out = Real::open(dir).map_err(unwritable)?;
-    let keyed =
-        pak.entries().filter(|entry| args.keys.is_empty() || args.keys.iter().any(|key| key == entry.key));
-    let unnamed = pak.assets().filter(|entry| args.all && entry.key.is_empty());
+    if args.keys.is_empty() {
+        chosen.extend(pak.entries());
+        chosen.extend(pak.assets().filter(|entry| args.all && entry.key.is_empty()));
+    }
     let mut extraction = Extraction {
         pak: &pak,
         exporter: (!args.raw).then(|| Exporter::new(&pak)),
@@ -63,7 +70,7 @@ pub(super) fn extract(reporter: &Reporter, args: &ExtractArgs) -> Result<u8, Dia
         written: 0,
     };
     let mut failed = 0usize;
-    for entry in keyed.chain(unnamed) {
+    for entry in chosen {
         if let Err(diag) = extraction.one(&entry) {
             failed += 1;
             reporter.say(&diag);
@@ -71,8 +78,7 @@ pub(super) fn extract(reporter: &Reporter, args: &ExtractArgs) -> Result<u8, Dia
     }
     let written = extraction.written;
     if reporter.json {
-        let report = Json::object([("written", written.into()), ("failed", failed.into())]);
-        reporter.out().line(&report.to_string());
+        reporter.print_json(Json::object([("written", written.into()), ("failed", failed.into())]));
     } else if reporter.verbosity > Verbosity::Quiet {
         let count = render::count(written, "file", "files");
         reporter.out().line(&format!("{count} written to {}", dir.display()));
@@ -94,7 +100,7 @@ struct Extraction<'a> {
 impl Extraction<'_> {
     /// Writes one asset.
     fn one(&mut self, entry: &Entry<'_>) -> Result<(), Diag> {
-        let bad = |error: ::pak::Error| damaged(self.path, &error);
+        let bad = |error: ::pak::Error| damaged_asset(self.path, &entry.name(), &error);
         if entry.kind == Kind::Blob {
             // A blob may be larger than memory.
             let mut blob = self.pak.stream_blob_id(entry.id).map_err(bad)?;
@@ -115,7 +121,7 @@ impl Extraction<'_> {
 
     /// Writes the payload of an asset; a material, which has none, as text.
     fn raw(&mut self, entry: &Entry<'_>) -> Result<(), Diag> {
-        let bad = |error: ::pak::Error| damaged(self.path, &error);
+        let bad = |error: ::pak::Error| damaged_asset(self.path, &entry.name(), &error);
         let (bytes, extension) = match entry.kind {
             Kind::Material => {
                 let info = self.pak.read_material_id(entry.id);
@@ -157,7 +163,7 @@ impl Extraction<'_> {
             }
         }
         let staged = self.out.stage(fill).map_err(|e| match e.kind() {
-            std::io::ErrorKind::InvalidData => damaged(path, &e.into()),
+            std::io::ErrorKind::InvalidData => damaged_asset(path, &entry.name(), &e.into()),
             _ => extract_error(e.to_string()),
         })?;
         let done = self.out.publish(vec![(staged, target)]).into_iter().next();

@@ -9,13 +9,13 @@ use std::path::Path;
 
 pub(super) fn keys(reporter: &Reporter, path: &Path, rust: bool) -> Result<u8, Diag> {
     let pak = open(path)?;
-    let mut out = reporter.out();
     if rust {
         let keys: Vec<(Kind, &str)> = pak.entries().map(|entry| (entry.kind, entry.key)).collect();
-        out.line(module(&keys).trim_end());
+        reporter.out().line(module(&keys).trim_end());
     } else if reporter.json {
-        out.line(&Json::object([("keys", Json::list(pak.keys()))]).to_string());
+        reporter.print_json(Json::object([("keys", Json::list(pak.keys()))]));
     } else {
+        let mut out = reporter.out();
         pak.keys().for_each(|key| out.line(key));
     }
     Ok(OK)

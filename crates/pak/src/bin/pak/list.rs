@@ -1,20 +1,30 @@
-//! The `pak list` command: keys with kind, sizes and codec, or with `--all` every asset and the sizes by kind.
+//! The `pak list` command: keys with kind, sizes and codec, or with `--all` every asset and the sizes by kind. With
+//! `--long` assets are read, and their properties shown.
 
+use super::facts::{Fact, facts, summary};
 use super::inspect::entry_json;
-use super::open;
+use super::{damaged, open};
 use ::pak::{Entry, Kind, PakBuf};
 use kiln_cli::render;
 use kiln_cli::reporter::{OK, Reporter};
 use kiln_engine::{Diag, Json};
 use std::path::Path;
 
-pub(super) fn list(reporter: &Reporter, path: &Path, all: bool) -> Result<u8, Diag> {
+pub(super) fn list(reporter: &Reporter, path: &Path, all: bool, long: bool) -> Result<u8, Diag> {
     let pak = open(path)?;
-    let mut out = reporter.out();
     let entries: Vec<Entry<'_>> = if all { pak.assets().collect() } else { pak.entries().collect() };
     let totals = Totals::of(&pak, &entries);
+    let read = |entry: &Entry<'_>| facts(&pak, entry.kind, entry.id).map_err(|error| damaged(path, &error));
     if reporter.json {
-        let list = Json::list(entries.iter().map(entry_json));
+        let mut list = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            let mut json = entry_json(entry);
+            if let (true, Json::Object(members)) = (long, &mut json) {
+                members.push(("facts".to_owned(), Json::list(read(entry)?.iter().map(Fact::json))));
+            }
+            list.push(json);
+        }
+        let list = Json::List(list);
         let mut members = vec![
             ("bytes".to_owned(), pak.file_len().into()),
             (if all { "assets" } else { "keys" }.to_owned(), list),
@@ -23,16 +33,20 @@ pub(super) fn list(reporter: &Reporter, path: &Path, all: bool) -> Result<u8, Di
             members.push(("kinds".to_owned(), Json::list(totals.kinds.iter().map(KindTotal::json))));
             members.push(("index".to_owned(), totals.rest.into()));
         }
-        out.line(&Json::Object(members).to_string());
+        reporter.print_json(Json::Object(members));
         return Ok(OK);
     }
+    let mut out = reporter.out();
     let width = entries.iter().map(|entry| entry.name().chars().count()).max().unwrap_or(0).min(60);
     for entry in &entries {
         let size = match entry.kind {
             Kind::Material => "in the index".to_owned(),
             _ => sizes(entry.len, entry.stored_len) + " " + entry.codec.name(),
         };
-        out.line(&format!("{:<11} {:width$}  {size}", entry.kind.name(), render::printable(&entry.name())));
+        let details = if long { format!("  {}", summary(&read(entry)?)) } else { String::new() };
+        let name = entry.name();
+        let line = format!("{:<11} {:width$}  {size}{details}", entry.kind.name(), render::printable(&name));
+        out.line(line.trim_end());
     }
     if all {
         out.line("");

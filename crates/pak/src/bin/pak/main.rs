@@ -4,6 +4,7 @@ mod args;
 mod bake;
 mod diff;
 mod extract;
+mod facts;
 mod file_names;
 mod inspect;
 mod keys;
@@ -12,7 +13,7 @@ mod report;
 mod ship;
 mod watch;
 
-use ::pak::{Options, PakBuf};
+use ::pak::{Entry, Options, PakBuf};
 use args::{Cli, Command};
 use clap::CommandFactory;
 use kiln_cli::diagnostics::parse_arguments;
@@ -35,14 +36,15 @@ fn main() -> ExitCode {
 
 fn dispatch(reporter: &Reporter, command: Command) -> Result<u8, Diag> {
     match command {
-        Command::Bake { toml, pak, dir, cache, jobs, no_cache, overwrite, shard, limits } => {
-            let args = bake::Args { toml, pak, dir, cache, jobs, no_cache, overwrite, shard, limits };
+        Command::Bake { toml, pak, dir, cache, jobs, no_cache, overwrite, shard, remote, limits } => {
+            let args = bake::Args { toml, pak, dir, cache, jobs, no_cache, overwrite, shard, remote, limits };
             bake::bake(reporter, &args)
         }
+        Command::RunAction => ::pak::bake::run_action(Path::new(".")).map(|()| OK),
         Command::Watch { toml, pak, dir, poll_ms } => {
             watch::watch(reporter, &toml, &pak, dir, Duration::from_millis(poll_ms.into()))
         }
-        Command::List { pak, all } => list::list(reporter, &pak, all),
+        Command::List { pak, all, long } => list::list(reporter, &pak, all, long),
         Command::Info { pak, key } => inspect::info(reporter, &pak, &key),
         Command::Extract(args) => extract::extract(reporter, &args),
         Command::Report(args) => report::report(reporter, &args),
@@ -56,7 +58,7 @@ fn dispatch(reporter: &Reporter, command: Command) -> Result<u8, Diag> {
             let paks: Vec<_> = std::iter::once(pak.clone()).chain(more).collect();
             ship::merge(reporter, &paks, &pak, false)
         }
-        Command::Diff { old, new } => diff::diff(reporter, &old, &new),
+        Command::Diff { old, new, patch_size } => diff::diff(reporter, &old, &new, patch_size),
         Command::Keys { pak, rust } => keys::keys(reporter, &pak, rust),
         Command::Schema => {
             reporter.out().line(::pak::bake::json_schema().pretty().trim_end());
@@ -93,4 +95,26 @@ fn unopened(path: &Path, error: ::pak::Error) -> Diag {
 /// Creates the diagnostic for a damaged pak.
 fn damaged(path: &Path, error: &::pak::Error) -> Diag {
     Diag::new(Code::PakDamaged, error.to_string()).path(path.display()).hint("bake it again")
+}
+
+/// Creates the diagnostic for a damaged asset, which it names as `list --all` does.
+fn damaged_asset(path: &Path, name: &str, error: &::pak::Error) -> Diag {
+    let why = match error {
+        ::pak::Error::Asset { why, .. } => why.to_string(),
+        error => error.to_string(),
+    };
+    Diag::new(Code::PakDamaged, format!("{name}: {why}")).path(path.display()).hint("bake it again")
+}
+
+/// Returns an asset by its key or, if no key has that name, by its name in `list --all`.
+fn find<'a>(pak: &'a PakBuf, path: &Path, name: &str) -> Result<Entry<'a>, Diag> {
+    let entry = pak.entries().find(|entry| entry.key == name);
+    entry.or_else(|| pak.assets().find(|entry| entry.name() == name)).ok_or_else(|| {
+        let diag =
+            Diag::new(Code::PakUnknownKey, format!("the pak has no key {name:?}")).path(path.display());
+        match kiln_engine::nearest(name, pak.keys()) {
+            Some(near) => diag.hint(format!("did you mean {near:?}?")),
+            None => diag.hint("run `pak list` to see all keys"),
+        }
+    })
 }

@@ -56,7 +56,7 @@ pub(super) fn report(reporter: &Reporter, args: &ReportArgs) -> Result<u8, Diag>
             ("broken", report.broken.into()),
             ("notes", Json::list(report.notes.iter().map(String::as_str))),
         ]);
-        reporter.out().line(&result.to_string());
+        reporter.print_json(result);
     } else if reporter.verbosity > Verbosity::Quiet {
         summary(reporter, &report, &out);
     }

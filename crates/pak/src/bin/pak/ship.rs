@@ -34,20 +34,44 @@ pub(super) fn keygen(reporter: &Reporter, path: &Path) -> Result<u8, Diag> {
         let mut file = options.open(path).map_err(|e| fault(path, &e))?;
         writeln!(file, "{key}").map_err(|e| fault(path, &e))?;
     }
-    say(reporter, &format!("{} is the secret key, {} the public key", path.display(), public_path.display()));
+    let (secret, public) = (path.display().to_string(), public_path.display().to_string());
+    let line = format!("{secret} is the secret key, {public} the public key");
+    result(reporter, &line, [("secret_key", secret.into()), ("public_key", public.into())]);
     Ok(OK)
 }
 
 fn read_key<T>(path: &Path, parse: impl Fn(&str) -> Option<T>, what: &str) -> Result<T, Diag> {
-    let bad = |message: String| {
-        Diag::new(Code::PakKeyFile, message).path(path.display()).hint("create a key pair with `pak keygen`")
-    };
-    let text = std::fs::read_to_string(path).map_err(|e| bad(format!("cannot read the {what}: {e}")))?;
-    parse(&text).ok_or_else(|| bad(format!("the file is not a {what}")))
+    let bad =
+        |message: String, hint: &str| Diag::new(Code::PakKeyFile, message).path(path.display()).hint(hint);
+    let create = "create a key pair with `pak keygen`";
+    let text =
+        std::fs::read_to_string(path).map_err(|e| bad(format!("cannot read the {what}: {e}"), create))?;
+    parse(&text).ok_or_else(|| {
+        let (found, hint) = if SecretKey::parse(&text).is_some() {
+            ("a secret key", "`pak keygen` wrote the public key beside it, with the extension .pub")
+        } else if PublicKey::parse(&text).is_some() {
+            ("a public key", "`pak keygen` wrote the secret key beside it, without the extension .pub")
+        } else {
+            ("no key", create)
+        };
+        bad(format!("expected a {what}; the file is {found}"), hint)
+    })
 }
 
 pub(super) fn public_key(path: &Path) -> Result<PublicKey, Diag> {
     read_key(path, PublicKey::parse, "public key")
+}
+
+/// Rejects an output that would replace the input that it could not be made from again.
+fn keep_input(input: &Path, out: &Path) -> Result<(), Diag> {
+    let is_same = std::fs::canonicalize(out)
+        .is_ok_and(|out| std::fs::canonicalize(input).is_ok_and(|input| input == out));
+    match is_same {
+        true => Err(Diag::new(Code::Unwritable, "the output would replace one of the inputs")
+            .path(out.display())
+            .hint("write it to another path")),
+        false => Ok(()),
+    }
 }
 
 /// Writes the signature file of a pak.
@@ -57,12 +81,9 @@ pub(super) fn sign(reporter: &Reporter, path: &Path, key: &Path) -> Result<u8, D
     let signature = secret.sign(&pak).map_err(|error| damaged(path, &error))?;
     let out = signature_path(path);
     publish_file(&out, &signature, "signature")?;
-    if reporter.json {
-        let result = [("written", out.display().to_string().into()), ("bytes", signature.len().into())];
-        reporter.out().line(&Json::object(result).to_string());
-    } else {
-        say(reporter, &format!("{} written, {}", out.display(), render::size(signature.len() as u64)));
-    }
+    let len = signature.len() as u64;
+    let line = format!("{} written, {}", out.display(), render::size(len));
+    result(reporter, &line, [written_member(&out), ("bytes", len.into())]);
     Ok(OK)
 }
 
@@ -74,24 +95,22 @@ pub(super) fn patch(
     out: &Path,
     overwrite: bool,
 ) -> Result<u8, Diag> {
+    [old, new].into_iter().try_for_each(|input| keep_input(input, out))?;
     // The diagnostic of a damaged file names it.
     open(old)?;
     let new_len = open(new)?.file_len();
     let patch = make_patch(old, new).map_err(|error| damaged(new, &error))?;
     write_pak(out, overwrite, &mut |file| file.write_all(&patch.bytes))?;
-    let len = patch.bytes.len();
-    if reporter.json {
-        let result = Json::object([
-            ("written", out.display().to_string().into()),
-            ("bytes", len.into()),
-            ("new", patch.new_len.into()),
-            ("copied", patch.copied_len.into()),
-        ]);
-        reporter.out().line(&result.to_string());
-    } else {
-        let (len, new_len) = (render::size(len as u64), render::size(new_len));
-        say(reporter, &format!("{} written: {len} for a pak of {new_len}", out.display()));
-    }
+    let len = patch.bytes.len() as u64;
+    let line =
+        format!("{} written: {} for a pak of {}", out.display(), render::size(len), render::size(new_len));
+    let members = [
+        written_member(out),
+        ("bytes", len.into()),
+        ("new", patch.new_len.into()),
+        ("copied", patch.copied_len.into()),
+    ];
+    result(reporter, &line, members);
     Ok(OK)
 }
 
@@ -103,11 +122,13 @@ pub(super) fn apply(
     out: &Path,
     overwrite: bool,
 ) -> Result<u8, Diag> {
+    keep_input(patch, out)?;
     let base = open(old)?;
-    let new = PakBuf::patched(base, open(patch)?, options()).map_err(|error| {
-        Diag::new(Code::PakPatch, error.to_string())
+    let new = PakBuf::patched(base, open(patch)?, options()).map_err(|error| match error {
+        error @ ::pak::Error::Patch { .. } => Diag::new(Code::PakPatch, error.to_string())
             .path(patch.display())
-            .hint("apply the patch to the pak that it was made for")
+            .hint("apply the patch to the pak that it was made for"),
+        error => damaged(patch, &error).hint("get the patch again"),
     })?;
     if !new.validate_hash().map_err(|error| damaged(old, &error))? {
         return Err(Diag::new(
@@ -117,7 +138,8 @@ pub(super) fn apply(
         .path(old.display()));
     }
     write_pak(out, overwrite, &mut |file| new.copy_to(file).map_err(io::Error::from))?;
-    say(reporter, &format!("{} written, {}", out.display(), render::size(new.file_len())));
+    let line = format!("{} written, {}", out.display(), render::size(new.file_len()));
+    result(reporter, &line, [written_member(out), ("bytes", new.file_len().into())]);
     Ok(OK)
 }
 
@@ -125,7 +147,13 @@ pub(super) fn apply(
 pub(super) fn merge(reporter: &Reporter, paks: &[PathBuf], out: &Path, overwrite: bool) -> Result<u8, Diag> {
     let mut overlay = Overlay::new();
     for path in paks {
-        overlay.push(open(path)?);
+        let pak = open(path)?;
+        if pak.is_patch() {
+            return Err(Diag::new(Code::PakPatch, "the pak is a delta patch, which cannot be merged")
+                .path(path.display())
+                .hint("apply it with `pak apply`, and merge the result"));
+        }
+        overlay.push(pak);
     }
     let mut keys = 0;
     let mut failed = None;
@@ -148,14 +176,22 @@ pub(super) fn merge(reporter: &Reporter, paks: &[PathBuf], out: &Path, overwrite
     written?;
     let len = std::fs::metadata(out).map_or(0, |metadata| metadata.len());
     let count = render::count(keys, "key", "keys");
-    say(reporter, &format!("{} written: {count}, {}", out.display(), render::size(len)));
+    let line = format!("{} written: {count}, {}", out.display(), render::size(len));
+    result(reporter, &line, [written_member(out), ("bytes", len.into()), ("keys", keys.into())]);
     Ok(OK)
 }
 
-fn say(reporter: &Reporter, line: &str) {
-    if reporter.verbosity > Verbosity::Quiet && !reporter.json {
+/// Prints the result of a command: a line for people, or its members as JSON.
+fn result<const N: usize>(reporter: &Reporter, line: &str, members: [(&str, Json); N]) {
+    if reporter.json {
+        reporter.print_json(Json::object(members));
+    } else if reporter.verbosity > Verbosity::Quiet {
         reporter.out().line(line);
     }
+}
+
+fn written_member(path: &Path) -> (&'static str, Json) {
+    ("written", path.display().to_string().into())
 }
 
 /// Writes a pak under a temporary name and renames it into place. A file that is not a pak is replaced with `overwrite`

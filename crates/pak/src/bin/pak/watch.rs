@@ -32,15 +32,15 @@ pub(super) fn watch(
     watched.watch(poll, |_, event| {
         match event {
             WatchEvent::Changed { keys, baked } => {
-                baked.warnings.iter().for_each(|warning| reporter.say(warning));
-                let mut out = reporter.out();
+                reporter.say_grouped(&baked.warnings);
                 if reporter.json {
                     let change = |(key, change): &(String, ::pak::Change)| {
                         Json::object([("key", key.as_str().into()), ("change", change.name().into())])
                     };
                     let list = Json::list(keys.iter().map(change));
-                    out.line(&Json::object([("changes", list)]).to_string());
+                    reporter.print_json(Json::object([("changes", list)]));
                 } else {
+                    let mut out = reporter.out();
                     for (key, change) in &keys {
                         out.line(&format!("{:<8} {}", change.name(), kiln_cli::render::printable(key)));
                     }
@@ -55,5 +55,5 @@ pub(super) fn watch(
 }
 
 fn report(reporter: &Reporter, error: &BakeError) {
-    error.problems.iter().for_each(|problem| reporter.say(problem));
+    reporter.say_grouped(&error.problems);
 }
