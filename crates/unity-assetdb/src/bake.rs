@@ -6,6 +6,8 @@
 mod dir;
 mod fbx;
 mod folder;
+mod folder_batch;
+mod gltf;
 mod import_plan;
 mod input_actions;
 mod link;
@@ -23,18 +25,19 @@ mod url_references;
 
 pub use options::{BakeError, BakeOptions, Extra, NameSanitizer, ProgressSink, Report, WalkSink, WarnSink};
 
+use crate::file_name::stem;
 use crate::guid::Guid;
 use crate::index::Index;
 use crate::state::pages::Damage;
 use crate::state::{DUPLICATES, EntryRec, STRICT_NAMES, Section, State, StateError, SubRec, crc_of};
 use crate::store::{LOCK, cache_path, db_path};
-use folder::{Asset, BoxedFolder, stem};
+use folder::{Asset, Folder, FolderView};
+use folder_batch::FolderBatch;
 use kiln_engine::lock::{LockMode, open_locked};
 use kiln_engine::publish::Durability;
 use kiln_engine::{Code, Diag, Real, Severity};
 use link::{LinkError, Linked, NameDigest, Naming};
 use previous::Previous;
-use scan::Scanned;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -209,7 +212,10 @@ impl<'a> Bake<'a> {
         if self.extra.inside_project {
             output::check_inside(project, out_dir)?;
         }
-        fs::create_dir_all(out_dir).map_err(|e| at(out_dir, e))?;
+        fs::create_dir_all(out_dir).map_err(|error| {
+            let message = format!("cannot create the directory {}: {error}", out_dir.display());
+            io::Error::new(error.kind(), message)
+        })?;
         output::check_files(out_dir)?;
         let lock = self.lock()?;
         let out = crate::store::output(out_dir).map_err(|e| at(out_dir, e))?;
@@ -252,13 +258,16 @@ impl<'a> Bake<'a> {
         if unchanged {
             report.build = building.elapsed();
         } else {
-            let folders = match in_memory(scan.folders, old.as_ref()) {
-                Ok(folders) => folders,
+            let mut batches = scan.fresh;
+            match load(&scan.same, old.as_ref()) {
+                Ok(unchanged) => batches.push(unchanged),
                 Err(Damage(why)) => {
                     self.unusable(why);
+                    drop(batches);
                     return self.run(out, None, started);
                 }
-            };
+            }
+            let folders = batches.iter().flat_map(FolderBatch::views).collect();
             let linked = self.link(folders, &mut report)?;
             report.build = building.elapsed();
             let writing = Instant::now();
@@ -387,7 +396,7 @@ impl<'a> Bake<'a> {
         Ok(if sanitize.is_some() { sum.done() } else { 0 })
     }
 
-    fn link(&self, folders: Vec<BoxedFolder>, report: &mut Report) -> Result<Linked, BakeError> {
+    fn link<'f>(&self, folders: Vec<FolderView<'f>>, report: &mut Report) -> Result<Linked<'f>, BakeError> {
         let sanitize = self.options.name_sanitizer.as_ref();
         let sanitize = sanitize.map(|sanitize| move |name: &str| sanitize(name));
         let mut lines = Vec::new();
@@ -428,7 +437,7 @@ impl<'a> Bake<'a> {
         Ok(linked)
     }
 
-    fn write(&self, linked: &Linked, out: &Real, old: Option<&State>) -> Result<(), BakeError> {
+    fn write(&self, linked: &Linked<'_>, out: &Real, old: Option<&State>) -> Result<(), BakeError> {
         let (db, state) = (db_path(&self.options.out_dir), cache_path(&self.options.out_dir));
         let (written, unfinished) =
             rayon::join(|| linked.write_db(out), || linked.write_state(out, &self.extra.note));
@@ -459,16 +468,17 @@ impl<'a> Bake<'a> {
     }
 }
 
-/// Returns all folders: those that were read, and unchanged ones loaded from the state.
+/// Loads unchanged folders from the state.
 ///
 /// # Errors
 /// If the state is damaged.
-fn in_memory(scanned: Vec<Scanned>, old: Option<&Previous<'_>>) -> Result<Vec<BoxedFolder>, Damage> {
-    let folder = |scanned| match scanned {
-        Scanned::Fresh(folder) => Ok(folder),
-        Scanned::Same(at) => old.ok_or(Damage("it is gone"))?.load(at).map(Box::new),
-    };
-    scanned.into_iter().map(folder).collect()
+fn load(unchanged: &[u32], old: Option<&Previous<'_>>) -> Result<FolderBatch, Damage> {
+    let (mut batch, mut folder) = (FolderBatch::default(), Folder::default());
+    for at in unchanged {
+        old.ok_or(Damage("it is gone"))?.load_into(*at, &mut folder)?;
+        batch.push(&mut folder);
+    }
+    Ok(batch)
 }
 
 /// Adds the path to an I/O error.

@@ -262,14 +262,18 @@ pub(crate) fn parse_header(text: &[u8]) -> Option<Document> {
         None => (false, text),
     };
     let (file_id, text) = number(text)?;
-    let rest = text.split(|b| *b == b'\n').next()?;
-    if rest.first().is_some_and(|b| !b.is_ascii_whitespace()) {
-        return None;
-    }
+    let stripped = match text.first() {
+        // Nearly all headers end here.
+        None | Some(b'\n') => false,
+        Some(byte) if byte.is_ascii_whitespace() => {
+            text.split(|b| *b == b'\n').next()?.trim_ascii() == b"stripped"
+        }
+        Some(_) => return None,
+    };
     Some(Document {
         class_id: class_id.try_into().ok()?,
         file_id: if negative { 0i64.checked_sub_unsigned(file_id)? } else { file_id.try_into().ok()? },
-        stripped: rest.trim_ascii() == b"stripped",
+        stripped,
         name: None,
         script: None,
         offset: 0,
@@ -278,13 +282,13 @@ pub(crate) fn parse_header(text: &[u8]) -> Option<Document> {
 
 /// Parses the leading digits of a text. Returns the number and the rest.
 fn number(text: &[u8]) -> Option<(u64, &[u8])> {
-    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
-    // Twenty digits may overflow.
-    if !(1..=19).contains(&digits) {
-        return None;
+    let (mut number, mut rest) = (0u64, text);
+    while let [digit @ b'0'..=b'9', after @ ..] = rest {
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        rest = after;
     }
-    let (digits, rest) = text.split_at(digits);
-    Some((digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')), rest))
+    // Twenty digits may overflow.
+    (1..=19).contains(&(text.len() - rest.len())).then_some((number, rest))
 }
 
 /// Returns the offset at which to split a chunk: before a document or a line at the indentation of a key, so that no scalar

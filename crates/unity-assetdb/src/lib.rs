@@ -54,6 +54,8 @@ pub mod builtin;
 pub mod class_id;
 #[cfg(feature = "bake")]
 mod documents;
+#[cfg(feature = "bake")]
+mod file_name;
 pub mod guid;
 pub mod index;
 pub mod meta;

@@ -22,4 +22,5 @@ pub mod review;
 pub mod roots;
 mod string_literals;
 pub mod suggest;
+pub mod type_names;
 pub mod unused;

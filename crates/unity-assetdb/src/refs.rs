@@ -75,7 +75,11 @@ pub(crate) fn scan_meta(text: &[u8], mut each: impl FnMut(FoundReference)) {
 /// Parses the reference whose key `guid` is at `word`.
 fn reference(text: &[u8], word: usize) -> Option<FoundReference> {
     let after = text.get(word + 4..)?;
-    let marks = after.iter().take(MAX_MARKS).take_while(|b| is_mark(**b)).count();
+    let marks = match after {
+        // As YAML has it.
+        [b':', b' ', b'0'..=b'9' | b'a'..=b'f', ..] => 2,
+        _ => after.iter().take(MAX_MARKS).take_while(|b| is_mark(**b)).count(),
+    };
     let digits = after.get(marks..)?.first_chunk::<32>()?;
     if marks == 0 || after.get(marks + 32).is_some_and(u8::is_ascii_hexdigit) {
         return None;
@@ -120,16 +124,21 @@ pub fn scan_plain_keys(text: &[u8], from: usize, mut each: impl FnMut(FoundRefer
 /// Parses a fileID in the form in which Unity writes nearly all of them, `fileID: 21300000, `, at the end of a window.
 /// Returns the fileID and the offset of its key.
 fn common_file_id(window: &[u8]) -> Option<(i64, usize)> {
-    let before = window.strip_suffix(b", ")?;
-    // Any 18 digits fit an i64.
-    let digits = before.iter().rev().take(18).take_while(|b| b.is_ascii_digit()).count();
-    let (before, number) = before.split_at(before.len() - digits);
+    let mut before = window.strip_suffix(b", ")?;
+    // From the last digit to the first. Any 18 digits fit an i64.
+    let (mut id, mut scale) = (0, 1);
+    while let [rest @ .., digit @ b'0'..=b'9'] = before
+        && scale < 1_000_000_000_000_000_000
+    {
+        id += i64::from(digit - b'0') * scale;
+        scale *= 10;
+        before = rest;
+    }
     let (before, negative) = match before.strip_suffix(b"-") {
         Some(before) => (before, true),
         None => (before, false),
     };
-    let key = before.strip_suffix(b"fileID: ").filter(|_| digits > 0)?.len();
-    let id = number.iter().fold(0, |id, digit| id * 10 + i64::from(digit - b'0'));
+    let key = before.strip_suffix(b"fileID: ").filter(|_| scale > 1)?.len();
     Some((if negative { -id } else { id }, key))
 }
 

@@ -24,7 +24,7 @@ use std::path::Path;
 /// The magic. Not that of unity-assetdb 0.2.0 (`UADCACHE`), whose cache has another layout.
 pub(crate) const MAGIC: [u8; 8] = *b"KILNUADB";
 /// The version of the layout, and of everything that changes the result of a bake.
-pub(crate) const VERSION: u32 = 7;
+pub(crate) const VERSION: u32 = 9;
 /// The size of the header.
 pub(crate) const HEADER: usize = 512;
 
@@ -369,6 +369,11 @@ impl State {
             return Ok(false);
         }
         Ok(mtime_ns(&meta) == self.header.db_mtime_ns || crc_of(db)? == self.header.db_crc)
+    }
+
+    /// Verifies the checksums of all pages.
+    pub(crate) fn verify_pages(&self) -> Result<(), Damage> {
+        self.file.get(0, self.file.raw().len()).map(drop)
     }
 
     /// Returns the number of records in a section.

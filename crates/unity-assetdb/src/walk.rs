@@ -79,10 +79,15 @@ pub const ROOTS: [&str; 2] = ["Assets", "Packages"];
 /// assert!(!is_hidden("Foo.prefab"));
 /// ```
 pub fn is_hidden(name: &str) -> bool {
-    name.starts_with('.')
-        || name.ends_with('~')
-        || name.eq_ignore_ascii_case("cvs")
-        || name.len() >= 4 && name.as_bytes()[name.len() - 4..].eq_ignore_ascii_case(b".tmp")
+    is_hidden_bytes(name.as_bytes())
+}
+
+/// Returns whether Unity ignores a file or folder of this name, which may not be UTF-8: see [`is_hidden`].
+pub(crate) fn is_hidden_bytes(name: &[u8]) -> bool {
+    name.starts_with(b".")
+        || name.ends_with(b"~")
+        || name.eq_ignore_ascii_case(b"cvs")
+        || name.last_chunk::<4>().is_some_and(|end| end.eq_ignore_ascii_case(b".tmp"))
 }
 
 /// Calls a visitor with the path of every `.meta` file below `Assets` and `Packages`, sorted by folder. Names that Unity

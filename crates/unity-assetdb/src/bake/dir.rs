@@ -47,9 +47,9 @@ impl FileStat {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Dir, Root};
+pub(crate) use linux::{Dir, Root, read};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use portable::{Dir, Root};
+pub(crate) use portable::{Dir, Root, read};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -118,6 +118,12 @@ mod linux {
             }
             Ok((File::from(file), file_stat))
         }
+    }
+
+    /// Reads from the current position of a file. Returns the number of bytes: 0 at the end of the file. Unlike that of libc,
+    /// this call is no cancellation point, which would take longer than the rest of it in user space.
+    pub(crate) fn read(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::io::read(file, buffer)?)
     }
 
     // These fields are narrower on other architectures.
@@ -196,6 +202,11 @@ mod portable {
             }
             Ok((File::open(path)?, file_stat))
         }
+    }
+
+    /// Reads from the current position of a file. Returns the number of bytes: 0 at the end of the file.
+    pub(crate) fn read(mut file: &File, buffer: &mut [u8]) -> io::Result<usize> {
+        io::Read::read(&mut file, buffer)
     }
 
     fn kind(kind: fs::FileType) -> Kind {

@@ -1,7 +1,7 @@
 //! One folder of a project in memory: its children, its assets, their sub-assets and references.
 //!
-//! A folder has one buffer of strings and one vector for each list, so that two hundred thousand assets take a few
-//! allocations per folder and not several per asset.
+//! A thread reads one folder after the other into a [`Folder`], whose buffers it reuses, and collects them in a
+//! [`FolderBatch`](super::folder_batch::FolderBatch). All steps after the walk work on the [`FolderView`]s of batches.
 
 use crate::documents::Ref;
 use crate::state::{child, flags};
@@ -21,7 +21,7 @@ impl StringRange {
     }
 }
 
-/// A folder of the project.
+/// A folder of the project that is being read.
 #[derive(Debug, Default)]
 pub(crate) struct Folder {
     /// The path, relative to the project, with `/`.
@@ -35,6 +35,22 @@ pub(crate) struct Folder {
     pub(crate) subs: Vec<Sub>,
     pub(crate) refs: Vec<Ref>,
     pub(crate) diags: Vec<Diag>,
+}
+
+/// A folder of the project that was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FolderView<'a> {
+    /// See [`Folder::path`].
+    pub(crate) path: &'a str,
+    /// See [`Folder::stamp`].
+    pub(crate) stamp: u64,
+    pub(crate) strings: &'a str,
+    /// The children, sorted by name.
+    pub(crate) children: &'a [Child],
+    pub(crate) assets: &'a [Asset],
+    pub(crate) subs: &'a [Sub],
+    pub(crate) refs: &'a [Ref],
+    pub(crate) diags: &'a [Diag],
 }
 
 /// A file or folder in a folder, with or without `.meta`.
@@ -101,9 +117,6 @@ impl From<u128> for PackedGuid {
     }
 }
 
-/// A folder where the walk put it: moving all of them would hold them twice.
-pub(crate) type BoxedFolder = Box<Folder>;
-
 /// An asset of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asset {
@@ -131,7 +144,7 @@ impl Asset {
     pub(crate) const SETTINGS: u32 = flags::SETTINGS;
     /// The file is a Git LFS pointer, whose content was not fetched.
     pub(crate) const LFS_POINTER: u32 = flags::LFS_POINTER;
-    /// The asset is in the database, not only in the state. Set when all references are known.
+    /// The asset is in the database, not only in the state. Only in the state: it is known when all references are.
     pub(crate) const LISTED: u32 = flags::LISTED;
 }
 
@@ -143,20 +156,13 @@ pub(crate) struct Sub {
     pub(crate) name: StringRange,
 }
 
-impl Folder {
-    /// Adds a string to the buffer.
-    pub(crate) fn intern(&mut self, text: &str) -> StringRange {
-        let at = self.strings.len() as u32;
-        self.strings.push_str(text);
-        StringRange { at, len: text.len() as u32 }
-    }
-
+impl<'a> FolderView<'a> {
     /// Returns a string of the buffer.
-    pub(crate) fn get(&self, text: StringRange) -> &str {
-        text.of(&self.strings)
+    pub(crate) fn get(&self, text: StringRange) -> &'a str {
+        text.of(self.strings)
     }
 
-    pub(crate) fn name(&self, child: usize) -> &str {
+    pub(crate) fn name(&self, child: usize) -> &'a str {
         self.get(self.children[child].name)
     }
 
@@ -165,50 +171,32 @@ impl Folder {
         format!("{}/{}", self.path, self.name(child))
     }
 
-    pub(crate) fn subs_of(&self, asset: usize) -> &[Sub] {
+    pub(crate) fn subs_of(&self, asset: usize) -> &'a [Sub] {
         let start = asset.checked_sub(1).map_or(0, |before| self.assets[before].subs_end);
         &self.subs[start as usize..self.assets[asset].subs_end as usize]
     }
 
-    pub(crate) fn refs_of(&self, asset: usize) -> &[Ref] {
+    pub(crate) fn refs_of(&self, asset: usize) -> &'a [Ref] {
         let start = asset.checked_sub(1).map_or(0, |before| self.assets[before].refs_end);
         &self.refs[start as usize..self.assets[asset].refs_end as usize]
     }
 
-    /// Moves the folder into buffers of exact size. `self` is empty then and keeps its buffers for the next folder.
-    pub(crate) fn finish(&mut self) -> Folder {
-        let folder = Folder {
-            path: std::mem::take(&mut self.path),
-            stamp: self.stamp,
-            strings: self.strings.as_str().to_owned(),
-            children: self.children.clone(),
-            assets: self.assets.clone(),
-            subs: self.subs.clone(),
-            refs: self.refs.clone(),
-            diags: std::mem::take(&mut self.diags),
-        };
-        self.strings.clear();
-        self.children.clear();
-        self.assets.clear();
-        self.subs.clear();
-        self.refs.clear();
-        folder
-    }
-
     /// Returns whether two versions of a folder have equal content; stamps are ignored.
-    pub(crate) fn means(&self, other: &Folder) -> bool {
-        let child = |folder: &Folder, at: usize| {
+    pub(crate) fn means(&self, other: &FolderView<'_>) -> bool {
+        fn child<'c>(folder: &FolderView<'c>, at: usize) -> (u16, u32, &'c str) {
             let child = folder.children[at];
-            (child.flags, child.asset, folder.get(child.name).to_owned())
-        };
+            (child.flags, child.asset, folder.get(child.name))
+        }
         let same_children = || (0..self.children.len()).all(|at| child(self, at) == child(other, at));
-        let sub = |folder: &Folder, sub: &Sub| (sub.file_id, sub.class_id, folder.get(sub.name).to_owned());
-        let same_subs = || self.subs.iter().zip(&other.subs).all(|(a, b)| sub(self, a) == sub(other, b));
-        let unlisted = |asset: &Asset| Asset { flags: asset.flags & !Asset::LISTED, ..*asset };
+        let same_subs = || {
+            let same = |(a, b): (&Sub, &Sub)| {
+                (a.file_id, a.class_id, self.get(a.name)) == (b.file_id, b.class_id, other.get(b.name))
+            };
+            self.subs.iter().zip(other.subs).all(same)
+        };
         self.path == other.path
             && self.children.len() == other.children.len()
-            && self.assets.len() == other.assets.len()
-            && self.assets.iter().zip(&other.assets).all(|(a, b)| unlisted(a) == unlisted(b))
+            && self.assets == other.assets
             && self.refs == other.refs
             && self.subs.len() == other.subs.len()
             && self.diags == other.diags
@@ -217,10 +205,45 @@ impl Folder {
     }
 }
 
-/// Returns a file name without its last extension.
-pub(crate) fn stem(name: &str) -> &str {
-    match name.rfind('.') {
-        Some(at) if at > 0 => &name[..at],
-        _ => name,
+impl Folder {
+    pub(crate) fn view(&self) -> FolderView<'_> {
+        FolderView {
+            path: &self.path,
+            stamp: self.stamp,
+            strings: &self.strings,
+            children: &self.children,
+            assets: &self.assets,
+            subs: &self.subs,
+            refs: &self.refs,
+            diags: &self.diags,
+        }
+    }
+
+    /// Removes the content and keeps the buffers.
+    pub(crate) fn clear(&mut self) {
+        self.path.clear();
+        self.stamp = 0;
+        self.strings.clear();
+        self.children.clear();
+        self.assets.clear();
+        self.subs.clear();
+        self.refs.clear();
+        self.diags.clear();
+    }
+
+    /// Adds a string to the buffer.
+    pub(crate) fn intern(&mut self, text: &str) -> StringRange {
+        let at = self.strings.len() as u32;
+        self.strings.push_str(text);
+        StringRange { at, len: text.len() as u32 }
+    }
+
+    pub(crate) fn name(&self, child: usize) -> &str {
+        self.view().name(child)
+    }
+
+    /// Returns the path of a child.
+    pub(crate) fn hint(&self, child: usize) -> String {
+        self.view().hint(child)
     }
 }

@@ -1,7 +1,9 @@
 //! Decides the class of an asset and how much of its content is read, by its importer or else by its extension.
 
+use super::scripted_importers::is_gltfast;
 use crate::class_id::{ClassId, class_from_ext};
 use crate::documents::Depth;
+use crate::file_name;
 use crate::meta::Meta;
 
 /// The part of an asset's content that is read.
@@ -17,6 +19,8 @@ pub(crate) enum ContentScan {
     Model(ModelFormat),
     /// The actions of Unity's Input System.
     InputActions,
+    /// The names of the meshes and clips of a glTF file.
+    Gltf,
 }
 
 /// The model formats that can be read.
@@ -103,13 +107,15 @@ fn is_scoped(ext: &str) -> bool {
             | "aseprite"
             | "psb"
             | "svg"
+            | "glb"
+            | "gltf"
     )
 }
 
 /// Returns the extension of a file name in lower case.
 pub(crate) fn extension<'a>(name: &str, buffer: &'a mut String) -> &'a str {
     buffer.clear();
-    buffer.push_str(name.rsplit_once('.').map_or("", |(_, ext)| ext));
+    buffer.push_str(file_name::extension(name));
     buffer.make_ascii_lowercase();
     buffer
 }
@@ -179,6 +185,7 @@ pub(crate) fn plan(ext: &str, meta: &Meta<'_>) -> ImportPlan {
             plan.has_own_main = meta.importer == "VisualEffectImporter";
         }
         "inputactions" => plan.read = ContentScan::InputActions,
+        "glb" | "gltf" if is_gltfast(meta) => plan.read = ContentScan::Gltf,
         _ if is_text(ext) => plan.read = ContentScan::Text,
         _ => {}
     }

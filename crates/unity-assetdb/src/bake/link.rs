@@ -3,22 +3,30 @@
 mod targets;
 mod write;
 
-use super::folder::{Asset, BoxedFolder, Child, Type, stem};
+use super::folder::{Asset, Child, FolderView, Type};
 use super::name::{Ambiguous, NameResolver, Place, Renamed};
+use crate::file_name::stem;
 use crate::state::{NONE, SUB, name_hash};
 use kiln_engine::{Code, Diag};
-use rayon::slice::ParallelSliceMut;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use targets::Targets;
 
 /// A whole project, ready to be written.
-pub(crate) struct Linked {
-    folders: Vec<BoxedFolder>,
+pub(crate) struct Linked<'a> {
+    /// All folders by path.
+    folders: Vec<FolderView<'a>>,
     /// All assets by path, so that neighbours in the project are neighbours in memory.
     places: Vec<Place>,
     /// GUIDs of assets with their indices in `places`, ascending. Settings have none.
     by_guid: Vec<GuidOf>,
+    /// The GUIDs of all scripts of assets, ascending.
     scripts: Vec<u128>,
+    /// The index of the script of each asset, or [`NONE`].
+    script_of: Vec<u32>,
+    /// True for each asset that is in the database: all files, and folders that are referred to.
+    listed: Vec<bool>,
+    /// The assets whose GUID belongs to an earlier asset: they count as assets without a GUID.
+    shadowed: HashSet<u32>,
     renamed: Vec<Renamed>,
     targets: Targets,
     /// One warning for all files with CR LF line endings.
@@ -29,9 +37,9 @@ pub(crate) struct Linked {
     pub(crate) has_duplicates: bool,
 }
 
-/// The GUID of an asset and the index of the asset in [`Linked::places`], ordered by both. With the alignment of a `u128` it
-/// would take a third more.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A GUID with an index: of the asset in [`Linked::places`], as a rule. With the alignment of a `u128` it would take a third
+/// more.
+#[derive(Clone, Copy)]
 struct GuidOf {
     high: u64,
     low: u64,
@@ -72,14 +80,14 @@ pub(crate) enum Naming {
 
 /// Links folders. `renames` is called for each name that the sanitizer changed: path, whether it is a sub-asset, old and
 /// new name. With `allow_duplicates`, the first asset by folder and name has a GUID that several share.
-pub(crate) fn link(
-    mut folders: Vec<BoxedFolder>,
+pub(crate) fn link<'a>(
+    mut folders: Vec<FolderView<'a>>,
     naming: Naming,
     allow_duplicates: bool,
     sanitize: Option<Sanitize<'_>>,
     renames: &mut dyn FnMut(&str, bool, &str, &str),
-) -> Result<Linked, LinkError> {
-    folders.par_sort_unstable_by(|a, b| a.path.cmp(&b.path));
+) -> Result<Linked<'a>, LinkError> {
+    folders.sort_unstable_by(|a, b| a.path.cmp(b.path));
     let total: usize = folders.iter().map(|folder| folder.assets.len()).sum();
     let strings: usize = folders.iter().map(|folder| folder.strings.len() + folder.path.len()).sum();
     let refs: usize = folders.iter().map(|folder| folder.refs.len()).sum();
@@ -91,12 +99,13 @@ pub(crate) fn link(
     for (n, folder) in folders.iter().enumerate() {
         places.extend((0..folder.assets.len() as u32).map(|asset| Place { folder: n as u32, asset }));
     }
-    let guids = folders.iter().flat_map(|folder| &folder.assets).map(|asset| asset.guid);
+    let guids = folders.iter().flat_map(|folder| folder.assets).map(|asset| asset.guid);
     let mut by_guid: Vec<GuidOf> = Vec::with_capacity(total);
     by_guid
         .extend(guids.zip(0..).filter(|(guid, _)| *guid != 0).map(|(guid, entry)| GuidOf::new(guid, entry)));
-    by_guid.par_sort_unstable();
+    by_guid.sort_unstable_by_key(|each| (each.guid(), each.entry));
     let mut has_duplicates = false;
+    let mut shadowed = HashSet::new();
     match naming {
         Naming::Unique { .. } => {
             let duplicates = duplicates(&folders, &places, &by_guid);
@@ -105,18 +114,15 @@ pub(crate) fn link(
                 return Err(LinkError::Duplicates(duplicates));
             }
         }
-        Naming::FileNames => drop_duplicates(&mut folders, &places, &mut by_guid),
+        Naming::FileNames => by_guid.dedup_by(|next, first| {
+            let same = next.guid() == first.guid();
+            if same {
+                shadowed.insert(next.entry);
+            }
+            same
+        }),
     }
-    let mut scripts: Vec<u128> = folders
-        .iter()
-        .flat_map(|folder| &folder.assets)
-        .filter_map(|asset| match asset.kind {
-            Type::Script(guid) => Some(guid.get()),
-            Type::Native(_) => None,
-        })
-        .collect();
-    scripts.sort_unstable();
-    scripts.dedup();
+    let (scripts, script_of) = scripts(&folders, places.len());
     let mut changed = BTreeMap::new();
     let mut sanitized = 0;
     if let Some(sanitize) = sanitize {
@@ -126,7 +132,7 @@ pub(crate) fn link(
         Naming::Unique { strict } => NameResolver {
             folders: &folders,
             places: &places,
-            scripts: &scripts,
+            script_of: &script_of,
             sanitized: &changed,
             strict,
         }
@@ -135,16 +141,29 @@ pub(crate) fn link(
     };
     let (renamed, targets) = rayon::join(name, || Targets::new(&folders, &by_guid, refs));
     let renamed = renamed.map_err(LinkError::Ambiguous)?;
-    mark_listed(&mut folders, places.len(), &targets);
+    let listed = listed(&folders, places.len(), &shadowed, &targets);
     let crlf = crlf(&folders);
-    let mut diags = folders.iter().flat_map(|folder| &folder.diags);
+    let mut diags = folders.iter().flat_map(|folder| folder.diags);
     has_duplicates |=
         diags.any(|diag| diag.code == Code::UnityDuplicateObject) && naming != Naming::FileNames;
-    Ok(Linked { folders, places, by_guid, scripts, renamed, targets, crlf, sanitized, has_duplicates })
+    Ok(Linked {
+        folders,
+        places,
+        by_guid,
+        scripts,
+        script_of,
+        listed,
+        shadowed,
+        renamed,
+        targets,
+        crlf,
+        sanitized,
+        has_duplicates,
+    })
 }
 
 /// Returns the GUIDs that several assets share, with the paths of the assets.
-fn duplicates(folders: &[BoxedFolder], places: &[Place], by_guid: &[GuidOf]) -> Vec<(u128, Vec<String>)> {
+fn duplicates(folders: &[FolderView<'_>], places: &[Place], by_guid: &[GuidOf]) -> Vec<(u128, Vec<String>)> {
     let same = by_guid.chunk_by(|a, b| a.guid() == b.guid()).filter(|same| same.len() > 1);
     let paths = |same: &[GuidOf]| {
         let path = |each: &GuidOf| {
@@ -159,20 +178,27 @@ fn duplicates(folders: &[BoxedFolder], places: &[Place], by_guid: &[GuidOf]) -> 
     same.map(paths).collect()
 }
 
-/// Removes the GUIDs of all but the first of the assets that share one.
-fn drop_duplicates(folders: &mut [BoxedFolder], places: &[Place], by_guid: &mut Vec<GuidOf>) {
-    by_guid.dedup_by(|next, kept| {
-        let same = next.guid() == kept.guid();
-        if same {
-            let place = places[next.entry as usize];
-            folders[place.folder as usize].assets[place.asset as usize].guid = 0;
-        }
-        same
+/// Returns the GUIDs of all scripts, ascending, and the index of the script of each asset, or [`NONE`].
+fn scripts(folders: &[FolderView<'_>], count: usize) -> (Vec<u128>, Vec<u32>) {
+    let assets = folders.iter().flat_map(|folder| folder.assets);
+    let of_asset = assets.zip(0u32..).filter_map(|(asset, entry)| match asset.kind {
+        Type::Script(guid) => Some((guid.get(), entry)),
+        Type::Native(_) => None,
     });
+    let mut of_asset: Vec<(u128, u32)> = of_asset.collect();
+    of_asset.sort_unstable();
+    let (mut scripts, mut script_of) = (Vec::new(), vec![NONE; count]);
+    for (script, entry) in of_asset {
+        if scripts.last() != Some(&script) {
+            scripts.push(script);
+        }
+        script_of[entry as usize] = scripts.len() as u32 - 1;
+    }
+    (scripts, script_of)
 }
 
 /// Returns one warning for all files with CR LF line endings: in a project that was checked out so, every file has them.
-fn crlf(folders: &[BoxedFolder]) -> Option<Diag> {
+fn crlf(folders: &[FolderView<'_>]) -> Option<Diag> {
     let files = || {
         folders.iter().flat_map(|folder| {
             let children = folder.children.iter().enumerate();
@@ -193,22 +219,24 @@ fn crlf(folders: &[BoxedFolder]) -> Option<Diag> {
     Some(diag.hint("Unity writes LF; add `*.meta text eol=lf` and similar rules to .gitattributes"))
 }
 
-/// Marks the assets that are in the database: all files, and folders that are referred to.
-fn mark_listed(folders: &mut [BoxedFolder], count: usize, targets: &Targets) {
-    let mut used = vec![false; count];
-    targets.entries.iter().filter(|entry| **entry != NONE).for_each(|entry| used[*entry as usize] = true);
-    let assets = folders.iter_mut().flat_map(|folder| &mut folder.assets);
-    for (asset, used) in assets.zip(used) {
-        let listed = asset.guid != 0
+/// Returns which assets are in the database: all files, and folders that are referred to.
+fn listed(folders: &[FolderView<'_>], count: usize, shadowed: &HashSet<u32>, targets: &Targets) -> Vec<bool> {
+    let mut listed = vec![false; count];
+    targets.entries.iter().filter(|entry| **entry != NONE).for_each(|entry| listed[*entry as usize] = true);
+    let assets = folders.iter().flat_map(|folder| folder.assets);
+    for (asset, is_listed) in assets.zip(&mut listed) {
+        let used = *is_listed;
+        *is_listed = asset.guid != 0
             && asset.flags & Asset::SETTINGS == 0
             && (asset.flags & Asset::FOLDER == 0 || used);
-        asset.flags = asset.flags & !Asset::LISTED | if listed { Asset::LISTED } else { 0 };
     }
+    shadowed.iter().for_each(|entry| listed[*entry as usize] = false);
+    listed
 }
 
 /// Calls the sanitizer for every name, in the order of the entries. Returns a digest of its results.
 fn sanitize_all(
-    folders: &[BoxedFolder],
+    folders: &[FolderView<'_>],
     places: &[Place],
     sanitize: Sanitize<'_>,
     changed: &mut BTreeMap<(u32, u32), String>,
@@ -249,11 +277,10 @@ impl NameDigest {
     }
 }
 
-impl Linked {
+impl Linked<'_> {
     /// Returns the number of assets in the database.
     pub(crate) fn listed(&self) -> usize {
-        let listed = |asset: &&Asset| asset.flags & Asset::LISTED != 0;
-        self.folders.iter().flat_map(|folder| &folder.assets).filter(listed).count()
+        self.listed.iter().filter(|listed| **listed).count()
     }
 
     /// Calls `each` for each name that differs from that of the file: GUID, whether it is a sub-asset, old and new name.
@@ -272,13 +299,6 @@ impl Linked {
 
     /// Iterates over all diagnostics by path, project-wide ones last.
     pub(crate) fn diags(&self) -> impl Iterator<Item = &Diag> {
-        self.folders.iter().flat_map(|folder| &folder.diags).chain(&self.crlf)
-    }
-
-    fn script_index(&self, kind: Type) -> u32 {
-        match kind {
-            Type::Native(_) => NONE,
-            Type::Script(guid) => self.scripts.binary_search(&guid.get()).map_or(NONE, |at| at as u32),
-        }
+        self.folders.iter().flat_map(|folder| folder.diags).chain(&self.crlf)
     }
 }

@@ -70,8 +70,8 @@ impl From<io::Error> for ModelError {
 }
 
 /// Reads the object names of a model file.
-pub(crate) fn read(file: &File, format: ModelFormat) -> Result<Model, ModelError> {
-    let mut window = Window::new(file)?;
+pub(crate) fn read(file: &File, len: u64, format: ModelFormat) -> Result<Model, ModelError> {
+    let mut window = Window { file, len, at: 0, bytes: Vec::new() };
     let start = window.get(0, LFS.len())?;
     match start {
         [] => Err(ModelError::Empty),
@@ -94,11 +94,7 @@ pub(crate) struct Window<'f> {
 /// The size of the buffer in bytes.
 const WINDOW: usize = 16 << 10;
 
-impl<'f> Window<'f> {
-    fn new(file: &'f File) -> io::Result<Window<'f>> {
-        Ok(Window { file, len: file.metadata()?.len(), at: 0, bytes: Vec::new() })
-    }
-
+impl Window<'_> {
     /// Returns up to `count` bytes from `at`; fewer at the end of the file.
     pub(crate) fn get(&mut self, at: u64, count: usize) -> io::Result<&[u8]> {
         let room = usize::try_from(self.len.saturating_sub(at)).unwrap_or(usize::MAX);
@@ -274,7 +270,11 @@ mod tests {
         let text = format!("guid: 8f57b4a070f7b43bbb3925467e6752ab\nModelImporter:\n{body}");
         let mut folder = Folder::default();
         model.subs(&meta::parse(text.as_bytes()), "Tree", &mut folder);
-        folder.subs.iter().map(|sub| (folder.get(sub.name).to_owned(), sub.class_id, sub.file_id)).collect()
+        folder
+            .subs
+            .iter()
+            .map(|sub| (folder.view().get(sub.name).to_owned(), sub.class_id, sub.file_id))
+            .collect()
     }
 
     fn node(name: &str, parent: Option<usize>, mesh: Mesh) -> Node {

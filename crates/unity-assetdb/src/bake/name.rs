@@ -6,9 +6,10 @@
 //! (`main.png^LeakyPen`) or, for sub-assets, the file (`Bloom@LowQuality.asset^Profiles`). An uncontested name is never given
 //! to another asset. Names that are ambiguous after that are an error, which lists all of them.
 
-use super::folder::{Asset, BoxedFolder, Folder, Type, stem};
-use rayon::slice::ParallelSliceMut;
-use std::collections::{BTreeMap, HashMap};
+use super::folder::{Asset, FolderView, Type};
+use crate::file_name::stem;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use xxhash_rust::xxh64::xxh64;
 
 /// The location of an asset: its folder, and its index in the folder.
@@ -42,13 +43,60 @@ struct Claim {
     sub: u32,
 }
 
+impl Claim {
+    /// Returns the key to sort by: one number is compared faster than three.
+    fn key(&self) -> u128 {
+        u128::from(self.hash) << 64 | u128::from(self.entry) << 32 | u128::from(self.sub)
+    }
+}
+
+/// All claims, sorted by hash.
+struct Claims {
+    list: Vec<Claim>,
+    /// A bit for the high bits of each hash: most names that are looked up are claimed by nobody, and one bit shows that
+    /// without a search of the list.
+    filter: Vec<u64>,
+}
+
+impl Claims {
+    /// The number of bits of the filter for each claim.
+    const FILTER_BITS: usize = 16;
+
+    fn new(mut list: Vec<Claim>) -> Claims {
+        list.sort_unstable_by_key(|claim| claim.key());
+        let words = (list.len() * Claims::FILTER_BITS / 64).next_power_of_two();
+        let mut claims = Claims { list, filter: vec![0; words] };
+        for at in 0..claims.list.len() {
+            let (word, bit) = claims.filter_bit(claims.list[at].hash);
+            claims.filter[word] |= bit;
+        }
+        claims
+    }
+
+    /// Returns the word of the filter for a hash, and the bit in it.
+    fn filter_bit(&self, hash: u64) -> (usize, u64) {
+        let at = (u128::from(hash) * (self.filter.len() as u128 * 64)) >> 64;
+        (at as usize / 64, 1 << (at % 64))
+    }
+
+    /// Returns the claims with a hash.
+    fn with_hash(&self, hash: u64) -> &[Claim] {
+        let (word, bit) = self.filter_bit(hash);
+        if self.filter[word] & bit == 0 {
+            return &[];
+        }
+        let from = &self.list[first_with(&self.list, hash)..];
+        &from[..from.iter().take_while(|claim| claim.hash == hash).count()]
+    }
+}
+
 /// The input of name resolution.
 pub(crate) struct NameResolver<'a> {
-    pub(crate) folders: &'a [BoxedFolder],
+    pub(crate) folders: &'a [FolderView<'a>],
     /// All assets, by path.
     pub(crate) places: &'a [Place],
-    /// The GUIDs of the scripts, ascending.
-    pub(crate) scripts: &'a [u128],
+    /// The index of the script of each asset, or `NONE`.
+    pub(crate) script_of: &'a [u32],
     /// The names that a sanitizer changed, by entry and sub-asset.
     pub(crate) sanitized: &'a BTreeMap<(u32, u32), String>,
     /// True if extensions are not used to distinguish names.
@@ -56,7 +104,7 @@ pub(crate) struct NameResolver<'a> {
 }
 
 impl<'a> NameResolver<'a> {
-    fn asset(&self, entry: u32) -> (&'a Folder, &'a Asset) {
+    fn asset(&self, entry: u32) -> (&'a FolderView<'a>, &'a Asset) {
         let place = self.places[entry as usize];
         let folder = &self.folders[place.folder as usize];
         (folder, &folder.assets[place.asset as usize])
@@ -84,10 +132,16 @@ impl<'a> NameResolver<'a> {
     fn kind(&self, entry: u32, sub: u32) -> u64 {
         let place = self.places[entry as usize];
         let (folder, asset) = self.asset(entry);
-        match (sub, asset.kind) {
-            (0, Type::Native(class)) => class.into(),
-            (0, Type::Script(guid)) => 1 << 32 | self.scripts.binary_search(&guid.get()).unwrap_or(0) as u64,
-            (sub, _) => folder.subs_of(place.asset as usize)[sub as usize - 1].class_id.into(),
+        match sub {
+            0 => self.asset_kind(entry, asset),
+            sub => folder.subs_of(place.asset as usize)[sub as usize - 1].class_id.into(),
+        }
+    }
+
+    fn asset_kind(&self, entry: u32, asset: &Asset) -> u64 {
+        match asset.kind {
+            Type::Native(class) => class.into(),
+            Type::Script(_) => 1 << 32 | u64::from(self.script_of[entry as usize]),
         }
     }
 
@@ -106,14 +160,8 @@ impl<'a> NameResolver<'a> {
             renamed.push(Renamed { entry, sub, name: name.clone() });
         }
         let mut ambiguous = Vec::new();
-        let mut start = 0;
-        while start < claims.len() {
-            let count = claims[start..].iter().take_while(|claim| claim.hash == claims[start].hash).count();
-            let group = &claims[start..start + count];
-            start += count;
-            if count > 1 {
-                self.group(group, &claims, &mut renamed, &mut ambiguous);
-            }
+        for group in claims.list.chunk_by(|a, b| a.hash == b.hash).filter(|group| group.len() > 1) {
+            self.group(group, &claims, &mut renamed, &mut ambiguous);
         }
         // A contested name replaces a sanitized one.
         renamed.reverse();
@@ -124,103 +172,93 @@ impl<'a> NameResolver<'a> {
         if ambiguous.is_empty() { Ok(renamed) } else { Err(ambiguous) }
     }
 
-    /// Returns all claims, sorted by hash.
-    fn claims(&self) -> Vec<Claim> {
+    fn claims(&self) -> Claims {
         let mut claims = Vec::with_capacity(self.places.len());
-        for entry in 0..self.places.len() as u32 {
-            let (folder, asset) = self.asset(entry);
-            if asset.flags & (Asset::FOLDER | Asset::SETTINGS) != 0 {
-                continue;
-            }
-            let subs = match asset.flags & Asset::SCOPED {
-                0 => folder.subs_of(self.places[entry as usize].asset as usize).len() as u32,
-                _ => 0,
-            };
-            for sub in 0..=subs {
-                let hash = NameResolver::hash(self.name(entry, sub), self.kind(entry, sub));
-                claims.push(Claim { hash, entry, sub });
+        let mut entry = 0;
+        for folder in self.folders {
+            for (n, asset) in folder.assets.iter().enumerate() {
+                self.claim(folder, asset, n, entry, &mut claims);
+                entry += 1;
             }
         }
-        claims.par_sort_unstable_by_key(|claim| (claim.hash, claim.entry, claim.sub));
-        claims
+        Claims::new(claims)
+    }
+
+    /// Adds the claims of an asset and its sub-assets.
+    fn claim(&self, folder: &FolderView<'_>, asset: &Asset, n: usize, entry: u32, claims: &mut Vec<Claim>) {
+        if asset.flags & (Asset::FOLDER | Asset::SETTINGS) != 0 {
+            return;
+        }
+        let mut put = |sub: u32, kind: u64, name: &str| {
+            let sanitized = if self.sanitized.is_empty() { None } else { self.sanitized.get(&(entry, sub)) };
+            let hash = NameResolver::hash(sanitized.map_or(name, |name| name), kind);
+            claims.push(Claim { hash, entry, sub });
+        };
+        put(0, self.asset_kind(entry, asset), stem(folder.name(asset.child as usize)));
+        if asset.flags & Asset::SCOPED == 0 {
+            for (sub, object) in (1..).zip(folder.subs_of(n)) {
+                put(sub, object.class_id.into(), folder.get(object.name));
+            }
+        }
     }
 
     /// Resolves claims of one hash, which are nearly always of one name and type.
     fn group(
         &self,
         group: &[Claim],
-        all: &[Claim],
+        all: &Claims,
         renamed: &mut Vec<Renamed>,
         ambiguous: &mut Vec<Ambiguous>,
     ) {
-        let mut buckets: HashMap<(u64, &str), Vec<Claim>> = HashMap::new();
         let key = |claim: &Claim| (self.kind(claim.entry, claim.sub), self.name(claim.entry, claim.sub));
-        for claim in group {
-            buckets.entry(key(claim)).or_default().push(*claim);
-        }
-        let mut buckets: Vec<_> = buckets.into_iter().collect();
-        buckets.sort_unstable_by_key(|(key, _)| *key);
-        for ((kind, name), claims) in buckets {
-            if claims.iter().any(|claim| claim.entry != claims[0].entry) {
+        let mut keyed: Vec<((u64, &str), Claim)> = group.iter().map(|claim| (key(claim), *claim)).collect();
+        keyed.sort_by_key(|(key, _)| *key);
+        for same in keyed.chunk_by(|a, b| a.0 == b.0) {
+            if same.iter().any(|(_, claim)| claim.entry != same[0].1.entry) {
+                let ((kind, name), _) = same[0];
+                let claims: Vec<Claim> = same.iter().map(|(_, claim)| *claim).collect();
                 self.disambiguate(kind, name, &claims, all, renamed, ambiguous);
             }
         }
     }
 
+    /// Gives each of the claims of one name and type a name of its own.
     fn disambiguate(
         &self,
         kind: u64,
         name: &str,
         claims: &[Claim],
-        all: &[Claim],
+        all: &Claims,
         renamed: &mut Vec<Renamed>,
         ambiguous: &mut Vec<Ambiguous>,
     ) {
-        let directory = |claim: &Claim| &*self.asset(claim.entry).0.path;
-        let mut directories: Vec<&str> = claims.iter().map(directory).collect();
-        directories.sort_unstable();
-        directories.dedup();
-        let mut owners: HashMap<&str, u32> = HashMap::new();
-        for directory in &directories {
-            for end in suffixes(directory) {
-                *owners.entry(end).or_default() += 1;
-            }
-        }
-        let mut entries: HashMap<&str, Vec<u32>> = HashMap::new();
-        for claim in claims {
-            let list = entries.entry(directory(claim)).or_default();
-            if list.last() != Some(&claim.entry) && !list.contains(&claim.entry) {
-                list.push(claim.entry);
-            }
-        }
+        // Sorted by their components from the last one: the directory with most of them in common is a neighbour.
+        let mut claims: Vec<(&str, Claim)> =
+            claims.iter().map(|claim| (self.asset(claim.entry).0.path, *claim)).collect();
+        claims.sort_by(|a, b| a.0.rsplit('/').cmp(b.0.rsplit('/')));
+        let mut directories = claims.chunk_by(|a, b| a.0 == b.0).peekable();
         let mut unresolved = Vec::new();
-        for claim in claims {
-            let directory = directory(claim);
-            let shares_directory = entries.get(directory).is_some_and(|list| list.len() > 1);
-            if shares_directory && self.strict {
-                unresolved.push((self.asset(claim.entry).1.guid, self.hint(claim.entry)));
-                continue;
-            }
-            let (folder, asset) = self.asset(claim.entry);
-            let file = folder.name(asset.child as usize);
-            let base = match (shares_directory, claim.sub) {
-                (false, _) => name.to_owned(),
-                (true, 0) => match file.rsplit_once('.') {
-                    Some((stem, ext)) if !stem.is_empty() => format!("{name}.{ext}"),
-                    _ => name.to_owned(),
-                },
-                (true, _) => format!("{name}@{file}"),
-            };
-            let free = |end: &&str| !self.reserved(&format!("{base}^{end}"), kind, all);
-            let unique = suffixes(directory).filter(|end| owners.get(end) == Some(&1)).find(free);
-            let end = unique.or_else(|| Some(directory).filter(free));
-            match end {
-                Some(end) => renamed.push(Renamed {
-                    entry: claim.entry,
-                    sub: claim.sub,
-                    name: format!("{base}^{end}"),
-                }),
-                None => unresolved.push((self.asset(claim.entry).1.guid, self.hint(claim.entry))),
+        let mut common_before = 0;
+        while let Some(claims) = directories.next() {
+            let directory = claims[0].0;
+            let common_after = directories.peek().map_or(0, |next| common_components(directory, next[0].0));
+            let common = common_before.max(common_after);
+            common_before = common_after;
+            let shares_directory = claims.iter().any(|(_, claim)| claim.entry != claims[0].1.entry);
+            for (_, claim) in claims {
+                let new_name = || {
+                    let base = self.base_name(claim, name, shares_directory);
+                    // The suffixes that no other directory has, and at last the whole path.
+                    let suffixes = suffixes(directory).skip(common).chain([directory]);
+                    suffixes
+                        .map(|end| [&base, "^", end].concat())
+                        .find(|name| !self.reserved(name, kind, all))
+                };
+                let (entry, sub) = (claim.entry, claim.sub);
+                match if shares_directory && self.strict { None } else { new_name() } {
+                    Some(name) => renamed.push(Renamed { entry, sub, name }),
+                    None => unresolved.push((self.asset(entry).1.guid, self.hint(entry))),
+                }
             }
         }
         if !unresolved.is_empty() {
@@ -230,12 +268,25 @@ impl<'a> NameResolver<'a> {
         }
     }
 
+    /// Returns the name that the suffix of a directory is added to: in a directory with several claimants, it has the
+    /// extension or the file.
+    fn base_name<'n>(&self, claim: &Claim, name: &'n str, shares_directory: bool) -> Cow<'n, str> {
+        if !shares_directory {
+            return name.into();
+        }
+        let (folder, asset) = self.asset(claim.entry);
+        let file = folder.name(asset.child as usize);
+        match (claim.sub, file.rsplit_once('.')) {
+            (0, Some((stem, ext))) if !stem.is_empty() => format!("{name}.{ext}").into(),
+            (0, _) => name.into(),
+            _ => format!("{name}@{file}").into(),
+        }
+    }
+
     /// Returns whether an asset has this name uncontested.
-    fn reserved(&self, name: &str, kind: u64, all: &[Claim]) -> bool {
+    fn reserved(&self, name: &str, kind: u64, all: &Claims) -> bool {
         let hash = NameResolver::hash(name, kind);
-        let start = first_with(all, hash);
-        let same = all[start..].iter().take_while(|claim| claim.hash == hash);
-        let mut owners = same.filter(|claim| {
+        let mut owners = all.with_hash(hash).iter().filter(|claim| {
             self.kind(claim.entry, claim.sub) == kind && self.name(claim.entry, claim.sub) == name
         });
         let Some(first) = owners.next() else { return false };
@@ -278,6 +329,11 @@ fn first_with(claims: &[Claim], hash: u64) -> usize {
         (low == 0 || is_before(&claims[low - 1])) && (high == claims.len() || !is_before(&claims[high]));
     let (low, high) = if is_near { (low, high) } else { (0, claims.len()) };
     low + claims[low..high].partition_point(is_before)
+}
+
+/// Returns how many components two paths have in common at their ends.
+fn common_components(a: &str, b: &str) -> usize {
+    a.rsplit('/').zip(b.rsplit('/')).take_while(|(a, b)| a == b).count()
 }
 
 /// Iterates over the suffixes of a path, from its last component to the whole path.

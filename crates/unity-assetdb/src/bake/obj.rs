@@ -54,7 +54,7 @@ mod tests {
     fn check(text: &str, nodes: &[&str], materials: &[&str]) {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(text.as_bytes()).unwrap();
-        let model = model::read(&file, ModelFormat::Obj).unwrap();
+        let model = model::read(&file, file.metadata().unwrap().len(), ModelFormat::Obj).unwrap();
         assert_eq!(model.nodes.iter().map(|node| &*node.name).collect::<Vec<_>>(), nodes);
         assert_eq!(model.materials, materials);
     }

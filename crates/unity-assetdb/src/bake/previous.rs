@@ -121,11 +121,18 @@ impl<'a> Previous<'a> {
 
     /// Loads a folder as the last bake found it.
     pub(crate) fn load(&self, at: u32) -> Result<Folder, Damage> {
+        let mut folder = Folder::default();
+        self.load_into(at, &mut folder)?;
+        Ok(folder)
+    }
+
+    /// Loads a folder into an empty one.
+    pub(crate) fn load_into(&self, at: u32, folder: &mut Folder) -> Result<(), Damage> {
         let state = self.state;
         let rec: FolderRec = state.record(Section::Folders, at)?;
         self.charge::<FolderRec>(rec.path_len)?;
-        let path = state.string(rec.path_at, rec.path_len)?.to_owned();
-        let mut folder = Folder { path, stamp: rec.stamp, ..Folder::default() };
+        folder.path.push_str(state.string(rec.path_at, rec.path_len)?);
+        folder.stamp = rec.stamp;
         for (n, child) in self.children(at)?.enumerate() {
             let child = child?;
             self.charge::<ChildRec>(child.name_len.into())?;
@@ -133,14 +140,14 @@ impl<'a> Previous<'a> {
             let mut asset = NONE;
             if child.entry != NONE {
                 asset = folder.assets.len() as u32;
-                self.load_asset(&mut folder, (at, n as u32), child.entry)?;
+                self.load_asset(folder, (at, n as u32), child.entry)?;
             }
             let ChildRec { flags, meta_stamp, asset_stamp, .. } = child;
             folder.children.push(Child { name, flags, meta_stamp, asset_stamp, asset });
         }
         let diags = self.diags.get_or_init(|| self.all_diags()).as_ref().map_err(|damage| *damage)?;
         folder.diags = diags.get(&folder.path).cloned().unwrap_or_default();
-        Ok(folder)
+        Ok(())
     }
 
     /// Loads an asset into its folder. `place` has the index of the folder and that of the child in it.
@@ -179,7 +186,7 @@ impl<'a> Previous<'a> {
             child: rec.child,
             subs_end: folder.subs.len() as u32,
             refs_end: folder.refs.len() as u32,
-            flags: rec.flags & ((1 << FLAG_BITS) - 1),
+            flags: rec.flags & ((1 << FLAG_BITS) - 1) & !Asset::LISTED,
         });
         Ok(())
     }

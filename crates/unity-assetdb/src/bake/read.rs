@@ -4,22 +4,23 @@ mod diagnostics;
 mod meta_cache;
 mod whole_file;
 
-use super::dir::{Dir, Root};
+use super::dir::{self, Dir, Root};
 use super::folder::{Asset, Child, Folder, Sub, Type};
+use super::folder_batch::FolderBatch;
 use super::import_plan::{self, ContentScan, ImportPlan, ModelFormat};
 use super::{model, scripted_importers, url_references};
 use crate::class_id::{ClassId, canonical_fid};
 use crate::documents::{Depth, Document, Ref, Scanner, in_hierarchy, split_point};
 use crate::meta::{self, LFS, Meta};
 use crate::state::IN_META;
-use crate::{guid, refs};
+use crate::{file_name, guid, refs};
 pub(crate) use diagnostics::unreadable;
 use diagnostics::{bom, duplicate_object, fault_diag, not_utf8, pointer};
 use kiln_engine::{Code, Diag};
 use meta_cache::MetaCache;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
+use std::io::{self, Seek as _};
 use whole_file::lines_of;
 
 /// The size of a chunk in bytes: small enough to stay in the CPU cache through every pass.
@@ -41,13 +42,18 @@ pub(crate) struct Reader {
     meta_refs: Scanner,
     /// The folder that is being read; empty in between.
     pub(crate) folder: Folder,
+    /// The folders that were read.
+    pub(crate) batch: FolderBatch,
     /// The start time of the bake, by which racy timestamps are detected.
     pub(crate) now_ns: i64,
+    /// The number of `.meta` files that were parsed.
+    pub(crate) parsed: usize,
 }
 
 impl Reader {
     /// Reads the asset of a child and adds it to the folder. Sets the stamps of the child.
     pub(crate) fn asset(&mut self, root: &Root, dir: &Dir, folder: &mut Folder, child: usize) {
+        self.parsed += 1;
         let mut name = std::mem::take(&mut self.name);
         name.clear();
         name.push_str(folder.name(child));
@@ -170,7 +176,7 @@ impl Reader {
                 dir.stat(name).map_or(0, |file_stat| file_stat.stamp(self.now_ns));
         }
         folder.children[child].asset = folder.assets.len() as u32;
-        let stem = super::folder::stem(name);
+        let stem = file_name::stem(name);
         let start = folder.assets.last().map_or(0, |asset| asset.subs_end) as usize;
         meta_subs(folder, start, meta, stem, &plan);
         let kind = match found.script {
@@ -243,9 +249,9 @@ impl Reader {
         found: &mut Found,
     ) {
         if let ContentScan::Model(format) = plan.read {
-            match model::read(&file, format) {
+            match model::read(&file, len, format) {
                 Ok(model) => {
-                    let stem = super::folder::stem(folder.name(child)).to_owned();
+                    let stem = file_name::stem(folder.name(child)).to_owned();
                     model.subs(meta, &stem, folder);
                 }
                 Err(model::ModelError::LfsPointer) => {
@@ -266,6 +272,9 @@ impl Reader {
         }
         if plan.read == ContentScan::InputActions {
             return self.input_actions(file, len, folder, child, found);
+        }
+        if plan.read == ContentScan::Gltf {
+            return self.gltf(file, len, folder, child, found);
         }
         let depth = match plan.read {
             ContentScan::Yaml(depth) => depth,
@@ -391,7 +400,7 @@ impl Reader {
 fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
-        match file.read(&mut buffer[filled..]) {
+        match dir::read(file, &mut buffer[filled..]) {
             // A short read before the end is an I/O error, not a shorter file.
             Ok(0) if file.stream_position()? < file.metadata()?.len() => {
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "unexpected end of file"));

@@ -5,11 +5,12 @@
 //! nothing is read and nothing is allocated for the folder.
 
 use super::dir::{Dir, FileStat, Kind, Root};
-use super::folder::{Asset, Child, Folder, NONE, StringRange, Sub};
+use super::folder::{Asset, Child, Folder, FolderView, NONE, StringRange, Sub};
+use super::folder_batch::FolderBatch;
 use super::previous::Previous;
 use super::read::{Reader, unreadable};
 use crate::state::{FolderRec, Section};
-use crate::walk::is_hidden;
+use crate::walk::is_hidden_bytes;
 use kiln_engine::{Code, Diag};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,18 +19,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The folder of a project's settings: its files refer to assets, and nothing refers to them.
 pub(crate) const SETTINGS: &str = "ProjectSettings";
 
-/// The result of walking one folder.
-pub(crate) enum Scanned {
-    /// The folder is unchanged: its index in the previous state.
-    Same(u32),
-    /// The folder changed, or its files were read to compare them.
-    Fresh(Box<Folder>),
-}
-
 /// The result of a walk.
 #[derive(Default)]
 pub(crate) struct Scan {
-    pub(crate) folders: Vec<Scanned>,
+    /// The folders that changed, or whose files were read to compare them.
+    pub(crate) fresh: Vec<FolderBatch>,
+    /// The unchanged folders: their indices in the previous state.
+    pub(crate) same: Vec<u32>,
     /// The number of `.meta` files.
     pub(crate) walked: usize,
     /// The number of `.meta` files that were parsed.
@@ -45,10 +41,10 @@ struct Walk<'a> {
     root: &'a Root,
     old: Option<&'a Previous<'a>>,
     now_ns: i64,
-    found: Mutex<Vec<Scanned>>,
-    readers: Mutex<Vec<Reader>>,
+    same: Mutex<Vec<u32>>,
+    /// One for each thread, so that no thread waits for another, or for its cache lines.
+    readers: Vec<Mutex<Reader>>,
     walked: AtomicUsize,
-    parsed: AtomicUsize,
     changed: AtomicBool,
     restamped: AtomicBool,
     progress: &'a (dyn Fn(usize) + Sync),
@@ -73,10 +69,9 @@ pub(crate) fn scan(
         root,
         old,
         now_ns,
-        found: Mutex::default(),
-        readers: Mutex::default(),
+        same: Mutex::default(),
+        readers: (0..rayon::current_num_threads()).map(|_| Mutex::default()).collect(),
         walked: AtomicUsize::new(0),
-        parsed: AtomicUsize::new(0),
         changed: AtomicBool::new(false),
         restamped: AtomicBool::new(false),
         progress,
@@ -87,14 +82,20 @@ pub(crate) fn scan(
             scope.spawn(move |scope| walk.visit(scope, name.clone(), None));
         }
     });
-    let folders = walk.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let readers = walk.readers.into_iter();
+    let readers: Vec<Reader> =
+        readers.map(|reader| reader.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
+    let parsed = readers.iter().map(|reader| reader.parsed).sum();
+    let fresh: Vec<FolderBatch> = readers.into_iter().map(|reader| reader.batch).collect();
+    let same = walk.same.into_inner().unwrap_or_else(PoisonError::into_inner);
     let before = old.map_or(0, |old| old.state.count::<FolderRec>(Section::Folders));
-    let same = folders.len() == before;
+    let count = same.len() + fresh.iter().map(FolderBatch::len).sum::<usize>();
     Scan {
-        changed: walk.changed.into_inner() || !same,
-        folders,
+        changed: walk.changed.into_inner() || count != before,
+        fresh,
+        same,
         walked: walk.walked.into_inner(),
-        parsed: walk.parsed.into_inner(),
+        parsed,
         restamped: walk.restamped.into_inner(),
     }
 }
@@ -117,40 +118,36 @@ impl Walk<'_> {
         }
         let here = Arc::new(Above { device: file_stat.device, inode: file_stat.inode, next: above });
         match self.folder(&dir, &path, file_stat) {
-            Ok((scanned, names)) => {
+            Ok((metas, names)) => {
                 for name in names {
                     let (path, here) = (format!("{path}/{name}"), here.clone());
                     scope.spawn(move |scope| self.visit(scope, path, Some(here)));
                 }
-                let metas = match &scanned {
-                    Scanned::Same(at) => self.old.map_or(0, |old| old.metas(*at)),
-                    Scanned::Fresh(folder) => {
-                        folder.children.iter().filter(|child| child.has(Child::META)).count()
-                    }
-                };
                 let walked = self.walked.fetch_add(metas, Ordering::Relaxed) + metas;
                 (self.progress)(walked);
-                self.push(scanned);
             }
             Err(error) => self.unreadable(path, &error),
         }
     }
 
-    fn push(&self, scanned: Scanned) {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).push(scanned);
-    }
-
     fn unreadable(&self, path: String, error: &io::Error) {
         let diag = unreadable(&format!("{path}/"), error);
-        let folder = Folder { path, diags: vec![diag], ..Folder::default() };
+        let mut folder = Folder { path, diags: vec![diag], ..Folder::default() };
         let before = self.old.and_then(|old| old.find(&folder.path)).map(|(at, _)| at);
-        let same = before.and_then(|at| self.old?.load(at).ok()).is_some_and(|old| old.means(&folder));
+        let old = before.and_then(|at| self.old?.load(at).ok());
+        let same = old.is_some_and(|old| old.view().means(&folder.view()));
         self.changed.fetch_or(!same, Ordering::Relaxed);
-        self.push(Scanned::Fresh(Box::new(folder)));
+        self.with_reader(|reader| reader.batch.push(&mut folder));
     }
 
-    /// Compares or reads a folder. Returns it with the names of its subfolders.
-    fn folder(&self, dir: &Dir, path: &str, file_stat: FileStat) -> io::Result<(Scanned, Vec<String>)> {
+    /// Calls a function with the reader of this thread.
+    fn with_reader<T>(&self, each: impl FnOnce(&mut Reader) -> T) -> T {
+        let reader = &self.readers[rayon::current_thread_index().unwrap_or(0)];
+        each(&mut reader.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Compares or reads a folder. Returns the number of its `.meta` files and the names of its subfolders.
+    fn folder(&self, dir: &Dir, path: &str, file_stat: FileStat) -> io::Result<(usize, Vec<String>)> {
         let before = self.old.and_then(|old| old.find(path).map(|(at, rec)| (old, at, rec)));
         let mut listed = None;
         if let Some((old, at, rec)) = &before {
@@ -163,7 +160,8 @@ impl Walk<'_> {
             if same_names && let Ok(Some(names)) = old.unchanged(dir, *at) {
                 // Subfolders of the settings are not walked.
                 let names = if path == SETTINGS { Vec::new() } else { names };
-                return Ok((Scanned::Same(*at), names));
+                self.same.lock().unwrap_or_else(PoisonError::into_inner).push(*at);
+                return Ok((old.metas(*at), names));
             }
         }
         let (names, diags) = match listed {
@@ -176,60 +174,67 @@ impl Walk<'_> {
             Some((old, at, _)) => old.load(*at).ok(),
             None => None,
         };
-        let folder = self.read(dir, path, file_stat, &names, diags, old.as_ref());
-        match old {
-            Some(old) if old.means(&folder) => {
-                let good = |stamp: u64| stamp != 0;
-                let child = |(a, b): (&Child, &Child)| {
-                    good(a.meta_stamp) && a.meta_stamp != b.meta_stamp
-                        || good(a.asset_stamp) && a.asset_stamp != b.asset_stamp
-                };
-                let restamped = old.children.iter().zip(&folder.children).any(child);
-                self.restamped.fetch_or(restamped, Ordering::Relaxed);
-            }
-            _ => self.changed.store(true, Ordering::Relaxed),
-        }
-        Ok((Scanned::Fresh(Box::new(folder)), inside))
+        let old = old.as_ref().map(Folder::view);
+        let metas = self.with_reader(|reader| {
+            let mut folder = std::mem::take(&mut reader.folder);
+            folder.path.push_str(path);
+            (folder.stamp, folder.diags) = (file_stat.stamp(self.now_ns), diags);
+            self.read(reader, dir, &mut folder, &names, old.as_ref());
+            self.compare(old.as_ref(), &folder.view());
+            let metas = folder.children.iter().filter(|child| child.has(Child::META)).count();
+            reader.batch.push(&mut folder);
+            reader.folder = folder;
+            metas
+        });
+        Ok((metas, inside))
     }
 
+    /// Records how a folder differs from the previous state.
+    fn compare(&self, old: Option<&FolderView<'_>>, folder: &FolderView<'_>) {
+        let Some(old) = old.filter(|old| old.means(folder)) else {
+            if !self.changed.load(Ordering::Relaxed) {
+                self.changed.store(true, Ordering::Relaxed);
+            }
+            return;
+        };
+        let good = |stamp: u64| stamp != 0;
+        let child = |(a, b): (&Child, &Child)| {
+            good(a.meta_stamp) && a.meta_stamp != b.meta_stamp
+                || good(a.asset_stamp) && a.asset_stamp != b.asset_stamp
+        };
+        let restamped = old.children.iter().zip(folder.children).any(child);
+        self.restamped.fetch_or(restamped, Ordering::Relaxed);
+    }
+
+    /// Reads the children of a folder.
     fn read(
         &self,
+        reader: &mut Reader,
         dir: &Dir,
-        path: &str,
-        file_stat: FileStat,
+        folder: &mut Folder,
         names: &Names,
-        diags: Vec<Diag>,
-        old: Option<&Folder>,
-    ) -> Folder {
-        let mut reader =
-            self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        old: Option<&FolderView<'_>>,
+    ) {
         reader.now_ns = self.now_ns;
-        let mut folder = std::mem::take(&mut reader.folder);
-        (folder.path, folder.stamp, folder.diags) = (path.to_owned(), file_stat.stamp(self.now_ns), diags);
+        let is_settings = folder.path == SETTINGS;
         for (name, flags) in names.iter() {
             let text = folder.intern(name);
             let child = folder.children.len();
             folder.children.push(Child { name: text, flags, asset: NONE, ..Child::default() });
             let there = flags & (Child::FILE | Child::FOLDER) != 0;
-            if path == SETTINGS {
-                if flags & Child::FILE != 0 && name.ends_with(".asset") && !kept(dir, &mut folder, child, old)
-                {
-                    reader.settings(dir, &mut folder, child);
+            if is_settings {
+                if flags & Child::FILE != 0 && name.ends_with(".asset") && !kept(dir, folder, child, old) {
+                    reader.settings(dir, folder, child);
                 }
-            } else if there && flags & Child::META != 0 && !kept(dir, &mut folder, child, old) {
-                self.parsed.fetch_add(1, Ordering::Relaxed);
-                reader.asset(self.root, dir, &mut folder, child);
+            } else if there && flags & Child::META != 0 && !kept(dir, folder, child, old) {
+                reader.asset(self.root, dir, folder, child);
             }
         }
-        let finished = folder.finish();
-        reader.folder = folder;
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
-        finished
     }
 }
 
 /// Copies a child from the previous state, if its files are unchanged. Returns whether it did.
-fn kept(dir: &Dir, folder: &mut Folder, child: usize, old: Option<&Folder>) -> bool {
+fn kept(dir: &Dir, folder: &mut Folder, child: usize, old: Option<&FolderView<'_>>) -> bool {
     let Some(old) = old else { return false };
     let name = folder.name(child).to_owned();
     let Ok(at) = old.children.binary_search_by(|known| old.get(known.name).cmp(&name)) else { return false };
@@ -295,32 +300,23 @@ impl Names {
 
 /// Lists a directory, sorted by name; a `.meta` is a flag of the name that it belongs to.
 fn list(dir: &Dir, path: &str) -> io::Result<(Names, Vec<Diag>)> {
-    let mut names = Names { strings: String::with_capacity(1 << 10), list: Vec::with_capacity(64) };
-    let mut diags = Vec::new();
-    dir.list(|bytes, kind| {
-        let Ok(name) = std::str::from_utf8(bytes) else {
-            let name = String::from_utf8_lossy(bytes);
-            let diag =
-                Diag::new(Code::UnityNameNotUtf8, "the file name is not valid UTF-8; the file was ignored")
-                    .path(format!("{path}/{name}"))
-                    .hint("rename the file");
-            return diags.push(diag);
-        };
-        let (name, is_meta) = match name.strip_suffix(".meta") {
+    let mut bytes: Vec<u8> = Vec::with_capacity(1 << 10);
+    let mut list = Vec::with_capacity(64);
+    dir.list(|full, kind| {
+        let (name, is_meta) = match full.strip_suffix(b".meta") {
             Some(about) => (about, true),
-            None => (name, false),
+            None => (full, false),
         };
-        if name.is_empty() || is_hidden(name) {
+        if name.is_empty() || is_hidden_bytes(name) {
             return;
         }
         let (kind, link) = match kind {
-            Kind::Link => {
-                let full = if is_meta { format!("{name}.meta") } else { name.to_owned() };
-                match dir.stat(&full) {
-                    Ok(file_stat) => (file_stat.kind, true),
-                    Err(_) => return,
-                }
-            }
+            Kind::Link => match std::str::from_utf8(full).map(|full| dir.stat(full)) {
+                Ok(Ok(file_stat)) => (file_stat.kind, true),
+                Ok(Err(_)) => return,
+                // Reported below.
+                Err(_) => (Kind::File, true),
+            },
             kind => (kind, false),
         };
         let flags = match (is_meta, kind) {
@@ -332,9 +328,36 @@ fn list(dir: &Dir, path: &str) -> io::Result<(Names, Vec<Diag>)> {
             (false, Kind::Folder) => Child::FOLDER,
             _ => return,
         };
-        names.push(name, flags);
+        list.push((StringRange { at: bytes.len() as u32, len: name.len() as u32 }, flags));
+        bytes.extend_from_slice(name);
+        // Two names that are not UTF-8 must not be UTF-8 together.
+        bytes.push(0);
     })?;
+    let mut diags = Vec::new();
+    // All names are checked at once, and one by one only if one of them is not UTF-8.
+    let mut names = match String::from_utf8(bytes) {
+        Ok(strings) => Names { strings, list },
+        Err(error) => {
+            let bytes = error.into_bytes();
+            let mut names = Names { strings: String::new(), list: Vec::new() };
+            for (text, flags) in list {
+                let name = &bytes[text.at as usize..][..text.len as usize];
+                match std::str::from_utf8(name) {
+                    Ok(name) => names.push(name, flags),
+                    Err(_) => diags.push(not_utf8_name(path, name, flags)),
+                }
+            }
+            names
+        }
+    };
     names.sort();
     diags.sort_by(|a, b| a.path.cmp(&b.path));
     Ok((names, diags))
+}
+
+fn not_utf8_name(path: &str, name: &[u8], flags: u16) -> Diag {
+    let suffix = if flags & Child::META != 0 { ".meta" } else { "" };
+    Diag::new(Code::UnityNameNotUtf8, "the file name is not valid UTF-8; the file was ignored")
+        .path(format!("{path}/{}{suffix}", String::from_utf8_lossy(name)))
+        .hint("rename the file")
 }

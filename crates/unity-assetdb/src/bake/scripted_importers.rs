@@ -9,6 +9,7 @@
 //! | 2D Aseprite, animated sprite | sprites | `spriteID` in the `.meta` | `name` in the `.meta` |
 //! | 2D Aseprite, with prefab and clips | animator controller | `<file>_Controller` | the same |
 //! | 2D PSD, character rig | prefab | `Prefab` | that of the file |
+//! | 2D PSD, character rig of its own | sprites | `spriteID` in the `.meta` | `name` in the `.meta` |
 //! | Vector Graphics, vector sprite | sprite | `sprite` | `<file>Sprite` |
 
 use super::model::file_id;
@@ -16,6 +17,7 @@ use crate::class_id::ClassId;
 use crate::meta::Meta;
 
 /// The GUIDs of the importers' scripts.
+const GLTFAST: u128 = 0x715d_f937_2183_c47e_389b_b6e1_9fbc_3b52;
 const ASEPRITE: u128 = 0x62a9_f0aa_5b59_740c_fbad_c7e5_f982_3bb0;
 const PSD: u128 = 0xb2a9_5919_90af_9874_3ba3_ff7c_f100_0886;
 const VECTOR_GRAPHICS: u128 = 0xa574_7791_3897_c46a_f95d_590f_5808_78bd;
@@ -24,6 +26,11 @@ const VECTOR_GRAPHICS: u128 = 0xa574_7791_3897_c46a_f95d_590f_5808_78bd;
 const ANIMATED: i64 = 1;
 /// The class name of a prefab in the text that is hashed, which is that of current versions of Unity.
 const PREFAB_INSTANCE: &str = "PrefabInstance";
+
+/// Returns whether glTFast imports the asset, of which the file determines the objects: see [`super::gltf`].
+pub(super) fn is_gltfast(meta: &Meta<'_>) -> bool {
+    meta.scripted.as_ref().is_some_and(|settings| settings.script == GLTFAST)
+}
 
 /// Calls `put` with the fileID, class and name of each object that the importer of the asset `stem` makes.
 pub(super) fn for_each_object(meta: &Meta<'_>, stem: &str, mut put: impl FnMut(i64, ClassId, &str)) {
@@ -39,8 +46,13 @@ pub(super) fn for_each_object(meta: &Meta<'_>, stem: &str, mut put: impl FnMut(i
                 put(file_id("AnimatorController", &name, 0), ClassId::AnimatorController, &name);
             }
         }
-        PSD if settings.is_character && settings.prefab_name.is_empty() => {
-            put(file_id(PREFAB_INSTANCE, "Prefab", 0), ClassId::Prefab, stem);
+        PSD if settings.is_character => {
+            if settings.prefab_name.is_empty() {
+                put(file_id(PREFAB_INSTANCE, "Prefab", 0), ClassId::Prefab, stem);
+            }
+            for (name, id) in settings.rig_sprites.iter().filter(|_| !settings.shares_skeleton) {
+                put(file_id("Sprite", id, 0), ClassId::Sprite, name);
+            }
         }
         VECTOR_GRAPHICS if settings.svg_type == Some(0) => {
             put(file_id("Sprite", "sprite", 0), ClassId::Sprite, &format!("{stem}Sprite"));
@@ -114,6 +126,37 @@ mod tests {
         assert_eq!(objects("Player", text), [expected]);
         assert!(objects("Player", &text.replace("characterMode: 1", "characterMode: 0")).is_empty());
         assert!(objects("Player", &text.replace("prefabAssetName: ", "prefabAssetName: Old")).is_empty());
+    }
+
+    /// `Fei.psb` of github.com/key-sp/2DPsdImporter-6.0.7 at cd72c516, shortened: the entries `staff` and `head` of
+    /// `Fei Sprite Library Asset.spriteLib` refer to these sprites.
+    #[test]
+    fn names_rig_sprites_of_psb_files() {
+        let text = concat!(
+            "  script: {fileID: 11500000, guid: b2a9591990af98743ba3ff7cf1000886, type: 3}\n",
+            "  spriteImportData:\n  - name: \n    spriteID: \n    spriteBone: []\n  mosaicSpriteImportData: []\n",
+            "  rigSpriteImportData:\n  - name: staff_2\n    originalName: \n    spriteID: 4aa5e4b5ede7fa84db8ab0ece9fc978a\n",
+            "    spriteBone:\n    - name: bone_15\n      guid: 9731150fd75e6b947931525982e7a80f\n    spriteOutline: []\n",
+            "  - name: staff\n    spriteID: da2ad2a842209424f960ebc2ece5cd29\n",
+            "  - name: head2\n    spriteID: a761462cbffd7f5488fada549727b731\n",
+            "  - name: head\n    spriteID: f274faa4981acb343ba2f6817ab60522\n",
+            "  mosaicLayers: 1\n  characterMode: 1\n  skeletonAssetReferenceID: \n  rigPSDLayers:\n  - name: head\n",
+            "    spriteID: 882d66015975ee543831b9423d366355\n  prefabAssetName: \n",
+        );
+        let sprites = |text: &str| -> Vec<(i64, String)> {
+            let sprites = objects("Fei", text).into_iter().filter(|(_, class, _)| *class == ClassId::Sprite);
+            sprites.map(|(id, _, name)| (id, name)).collect()
+        };
+        let expected = [
+            (8_416_852_843_969_421_618, "staff_2"),
+            (1_450_555_960_048_892_307, "staff"),
+            (9_044_410_265_548_057_539, "head2"),
+            (-5_907_485_967_773_009_724, "head"),
+        ];
+        assert_eq!(sprites(text), expected.map(|(id, name)| (id, name.to_owned())));
+        let shared = text.replace("ReferenceID: ", "ReferenceID: 8f57b4a070f7b43bbb3925467e6752ab");
+        assert!(sprites(&shared).is_empty(), "the sprites of a shared skeleton are those of another list");
+        assert!(sprites(&text.replace("characterMode: 1", "characterMode: 0")).is_empty());
     }
 
     /// The constants of the import plan, which references of the shared projects contain.

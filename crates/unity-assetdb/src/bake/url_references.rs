@@ -5,6 +5,7 @@
 //! is read by every bake, because its target can move without a trace in the file itself.
 
 use super::dir::Root;
+use crate::file_name::extension;
 use crate::meta;
 use memchr::memmem;
 use std::io::Read;
@@ -19,7 +20,7 @@ const MAX_META: u64 = 4 << 10;
 
 /// Returns whether files with this extension refer to others by path.
 pub(crate) fn has_urls(name: &str) -> bool {
-    let ext = name.rsplit_once('.').map_or("", |(_, ext)| ext);
+    let ext = extension(name);
     ["uss", "tss", "uxml"].iter().any(|known| ext.eq_ignore_ascii_case(known))
 }
 

@@ -1,6 +1,7 @@
 //! The properties of one asset of an index: type, name, path, sub-assets, references.
 
-use super::{Entry, Reference, Resolved, Result, SubEntry, hint_of, reference};
+use super::uses::reference;
+use super::{Entry, Reference, Resolved, Result, SubEntry, file_name_of, hint_of};
 use crate::class_id::{ClassId, canonical_fid, class_name};
 use crate::guid::Guid;
 use crate::state::{NONE, RefRec, ScriptRec, Section, SubRec, TargetRec, flags};
@@ -56,10 +57,14 @@ impl<'a> Entry<'a> {
     /// # Errors
     /// [`IndexError::Unusable`](super::IndexError::Unusable) if a page that it reads is damaged.
     pub fn stem(&self) -> Result<String> {
-        let hint = self.hint()?;
-        let file = hint.rsplit('/').next().unwrap_or_default();
+        let file = self.file_name()?;
         let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
         Ok(if self.is_folder() || stem.is_empty() { file } else { stem }.to_owned())
+    }
+
+    /// Returns the name of the file or folder.
+    pub(crate) fn file_name(&self) -> Result<&'a str> {
+        Ok(file_name_of(&self.index.state, &self.rec)?)
     }
 
     /// Returns the path, relative to the project.
@@ -163,6 +168,25 @@ impl<'a> Entry<'a> {
             _ => false,
         };
         file_id == self.rec.main || file_id == canonical_fid(class) || also
+    }
+
+    /// Returns the range of the references of the asset among all references of the index.
+    #[cfg(feature = "bake")]
+    pub(crate) fn reference_range(&self) -> Result<Range<u32>> {
+        Ok(self.index.state.refs(self.at, &self.rec)?)
+    }
+
+    /// Returns the references of the asset with their indices among all references, and the assets that they point to.
+    #[cfg(feature = "bake")]
+    pub(crate) fn numbered_references(&self) -> Result<Vec<(u32, Reference, Option<Entry<'a>>)>> {
+        let state = &self.index.state;
+        let numbered = |at: u32| {
+            let rec: RefRec = state.record(Section::Refs, at)?;
+            let target: TargetRec = state.record(Section::Targets, rec.target)?;
+            let entry = if target.entry == NONE { None } else { Some(self.index.entry(target.entry)?) };
+            Ok((at, reference(&rec, target.guid), entry))
+        };
+        self.reference_range()?.map(numbered).collect()
     }
 
     /// Returns the references of the asset to others.

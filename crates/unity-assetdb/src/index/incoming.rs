@@ -194,7 +194,7 @@ mod tests {
             }
             let _ = index.named_like("", |_| true);
             let _ = index.named_like("\0", |_| true);
-            let _ = index.lower_names(|_, _| ());
+            let _ = index.lower_names("a", |_, _, _| ());
             for kind in index.types().unwrap().into_iter().chain([AssetType::Native(3)]) {
                 if let Ok(objects) = index.of_type(kind) {
                     assert!(objects.take_while(|object| object.is_ok()).count() < 100);

@@ -46,15 +46,23 @@ impl Index {
         Ok(found)
     }
 
-    /// Calls `each` with the name of each asset in lower case and the index of the asset among [`entries`](Self::entries).
+    /// Calls `each` with the name of each asset in lower case, whether it contains `literal`, and the index of the asset among
+    /// [`entries`](Self::entries).
     ///
     /// # Errors
     /// [`IndexError::Unusable`](super::IndexError::Unusable) if a page that it reads is damaged.
-    pub(crate) fn lower_names(&self, mut each: impl FnMut(&str, u32)) -> Result<()> {
+    pub(crate) fn lower_names(&self, literal: &str, mut each: impl FnMut(&str, bool, u32)) -> Result<()> {
         let names = self.state.section(Section::LowerNames)?;
+        // One pass over all names finds the substring.
+        let finder = memmem::Finder::new(literal);
+        let mut hits = finder.find_iter(names).peekable();
         let mut start = 0;
         for (entry, end) in memchr_iter(NAME_END, names).take(self.len()).enumerate() {
-            each(text(&names[start..end])?, entry as u32);
+            let mut contains = literal.is_empty();
+            while hits.next_if(|hit| *hit < end).is_some() {
+                contains = true;
+            }
+            each(text(&names[start..end])?, contains, entry as u32);
             start = end + 1;
         }
         Ok(())

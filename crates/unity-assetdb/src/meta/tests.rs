@@ -1,6 +1,7 @@
 //! `.meta` files as Unity writes them and as accidents leave them.
 
 use super::*;
+use crate::guid;
 
 const GUID: &str = "8f57b4a070f7b43bbb3925467e6752ab";
 
@@ -129,4 +130,19 @@ fn never_panics_on_truncated_input() {
     }
     parse(&vec![b'\n'; 100_000]);
     parse(&vec![b'-'; 100_000]);
+}
+
+#[test]
+fn skips_lines_of_lists_without_relevant_keys() {
+    // Deeper than the eight bytes that are compared at once, with lines that look like those of the list.
+    let text = with(concat!(
+        "ModelImporter:\n          clipAnimations:\n          - serializedVersion: 16\n            name: run\n",
+        "            takeName: 'a\n              name: no'\n            curves:\n            - name: inner\n",
+        "              internalID: 3\n\n            internalID: 5\n            events: []\n          - name: jump\n",
+        "            mask: 0\n            internalID: 7\n          name: after\n  animationType: 2\n",
+    ));
+    let meta = parse(text.as_bytes());
+    let clips: Vec<(&str, i64)> = meta.clips.iter().map(|(name, id)| (&**name, *id)).collect();
+    assert_eq!(clips, [("run", 5), ("jump", 7)]);
+    assert_eq!(meta.animation_type, Some(2));
 }

@@ -64,19 +64,6 @@ pub fn label(index: &Index, inner: &mut Inner<'_>, guid: u128, file_id: i64) -> 
     })
 }
 
-/// Replaces the GUID in a type name (`Script:8f57…`) with the name of the script, if it is in the project.
-///
-/// # Errors
-/// If the index is damaged.
-pub fn short_type(index: &Index, kind: &str) -> Result<String> {
-    let script = kind.strip_prefix("Script:").and_then(crate::guid::parse);
-    let Some(script) = script else { return Ok(kind.to_owned()) };
-    Ok(match index.find_by_guid(script)? {
-        Some(entry) => entry.name()?.to_owned(),
-        None => kind.to_owned(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

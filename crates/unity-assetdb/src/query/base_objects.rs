@@ -12,6 +12,8 @@ use std::rc::Rc;
 
 /// The maximum depth of nested prefabs.
 const MAX_DEPTH: usize = 12;
+/// The maximum number of assets that are searched for objects of prefab instances.
+const MAX_PROBES: u64 = 1 << 26;
 /// The maximum size of a file that is read, in bytes.
 const MAX_FILE_SIZE: u64 = 512 << 20;
 
@@ -21,6 +23,7 @@ pub(super) struct BaseObjects<'a> {
     root: PathBuf,
     changes: &'a Changes<'a>,
     known: HashMap<u128, Rc<Objects>>,
+    probes_left: u64,
 }
 
 /// The fileIDs of one asset.
@@ -35,14 +38,16 @@ struct Objects {
 
 impl<'a> BaseObjects<'a> {
     pub(super) fn new(index: &'a Index, root: &Path, changes: &'a Changes<'a>) -> BaseObjects<'a> {
-        BaseObjects { index, root: root.to_owned(), changes, known: HashMap::new() }
+        BaseObjects { index, root: root.to_owned(), changes, known: HashMap::new(), probes_left: MAX_PROBES }
     }
 
-    /// Returns whether the asset contained the object in the base revision.
+    /// Returns whether the asset contained the object in the base revision. Prefabs that contain so many instances of each
+    /// other that a search would not end are searched in part.
     pub(super) fn existed(&mut self, guid: u128, file_id: i64, depth: usize) -> Result<bool> {
-        if depth > MAX_DEPTH {
+        if depth > MAX_DEPTH || self.probes_left == 0 {
             return Ok(false);
         }
+        self.probes_left -= 1;
         // Where nothing changed, the index answers.
         if let Some(Resolved::Asset(_) | Resolved::Sub(..)) = self.index.resolve(guid, file_id)? {
             return Ok(true);
@@ -51,11 +56,10 @@ impl<'a> BaseObjects<'a> {
         if objects.ids.contains(&file_id) || has_number(&objects.meta, file_id) {
             return Ok(true);
         }
-        for (instance, prefab) in &objects.instances {
-            // The fileID of an object of an instance is that of the original XOR that of the instance; the sign bit of
-            // either may have been cleared.
+        // See `super::inner` for the rule: an object of an instance has no negative fileID.
+        for (instance, prefab) in objects.instances.iter().filter(|_| file_id >= 0) {
             let source = file_id ^ instance;
-            for source in [source, source & i64::MAX, source | i64::MIN] {
+            for source in [source & i64::MAX, source | i64::MIN] {
                 if self.existed(*prefab, source, depth + 1)? {
                     return Ok(true);
                 }

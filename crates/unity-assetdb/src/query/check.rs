@@ -3,7 +3,7 @@
 //! The severity of a finding is its effect in Unity: a value that is lost and a GUID that Unity replaces are errors, anything
 //! that Unity ignores or that cannot be decided on this machine is a warning.
 
-use super::broken::{Broken, BrokenKind, broken};
+use super::broken::{Broken, BrokenKind, INCOMPLETE_SEARCH, for_each_broken};
 use super::duplicates::duplicates;
 use super::packages::{Packages, packages};
 use crate::guid::{self, Guid};
@@ -60,42 +60,56 @@ pub fn findings(index: &Index, root: &Path, find_removed: FindRemoved<'_>) -> Re
         duplicates(index, root)?.into_iter().map(|(guid, diag)| Finding::new(diag, Guid(guid).to_string())),
     );
     let packages = packages(root, index);
-    let broken = broken(index, root, &packages)?;
+    let mut broken = Vec::new();
+    let is_complete = for_each_broken(index, root, &packages, |_, each| {
+        broken.push(each.clone());
+        Ok(())
+    })?;
     let mut missing: Vec<u128> =
         broken.iter().filter(|each| each.target.is_none()).map(|each| each.reference.guid).collect();
     missing.sort_unstable();
     missing.dedup();
     let removed = if missing.is_empty() { HashMap::new() } else { find_removed(&missing) };
     found.extend(of_references(&broken, &packages, &removed)?);
+    if !is_complete {
+        found.push(Finding::new(Diag::new(Code::UnityUnknownObject, INCOMPLETE_SEARCH), ""));
+    }
     Ok(found)
 }
 
-/// Converts the warnings of the bake. Faults after which Unity assigns another GUID or cannot load the file are errors;
-/// byte order marks, which editors add to many files at once, are one finding.
+/// Groups warnings of a bake that editors cause in many files at once: byte order marks are one warning.
+pub fn grouped(warnings: Vec<Diag>) -> Vec<Diag> {
+    let is_mark = |diag: &Diag| diag.code == Code::UnityBom;
+    let count = warnings.iter().filter(|diag| is_mark(diag)).count();
+    if count < 2 {
+        return warnings;
+    }
+    let mut is_first = true;
+    let group = |mut diag: Diag| {
+        if is_mark(&diag) {
+            if !std::mem::take(&mut is_first) {
+                return None;
+            }
+            diag.message = format!("{count} files start with a byte order mark; this is the first");
+            diag.hint = Some("save the files as UTF-8 without a byte order mark".to_owned());
+        }
+        Some(diag)
+    };
+    warnings.into_iter().filter_map(group).collect()
+}
+
+/// Converts the warnings of the bake. Faults after which Unity assigns another GUID or cannot load the file are errors.
 pub(super) fn of_bake(warnings: Vec<Diag>) -> Vec<Finding> {
-    let marked: Vec<String> = warnings
-        .iter()
-        .filter(|diag| diag.code == Code::UnityBom)
-        .filter_map(|diag| diag.path.clone())
-        .collect();
-    let mut first_mark = true;
     let convert = |mut diag: Diag| {
         diag.code = match diag.code {
             Code::UnityMetaEmpty => Code::UnityUnusableMeta,
             Code::UnityMetaGuid => Code::UnityInvalidGuid,
             Code::UnityMergeConflict => Code::UnityUnmergedFile,
-            Code::UnityBom if !std::mem::take(&mut first_mark) => return None,
-            Code::UnityBom if marked.len() > 1 => {
-                diag.message =
-                    format!("{} files start with a byte order mark; this is the first", marked.len());
-                diag.hint = Some("save the files as UTF-8 without a byte order mark".to_owned());
-                Code::UnityBom
-            }
             code => code,
         };
-        Some(Finding::new(diag, ""))
+        Finding::new(diag, "")
     };
-    warnings.into_iter().filter_map(convert).collect()
+    grouped(warnings).into_iter().map(convert).collect()
 }
 
 /// Returns the problem of one file, if there is one: a missing, orphaned or hand-written `.meta`.
@@ -165,9 +179,12 @@ fn of_references(
             }
             BrokenKind::MissingObject => missing_object(each)?,
             BrokenKind::UnreadableBase => {
-                let mut diag = missing_object(each)?;
-                diag.code = Code::UnityUnknownObject;
-                diag.hint("the base prefab or model of the asset is not on this machine; fetch it to know")
+                let target = each.target.map(|target| target.hint()).transpose()?.unwrap_or_default();
+                let message = format!(
+                    "the file refers to the object {id} in {target}, whose base prefab or model cannot be read"
+                );
+                Diag::new(Code::UnityUnknownObject, message)
+                    .hint("fetch the base if it is not on this machine; a file of a package's importer lists no objects")
             }
         };
         let subject = match each.target {

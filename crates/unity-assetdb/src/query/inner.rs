@@ -9,16 +9,21 @@
 //! the source of a fileID is one of two candidates, with and without the sign bit. Placeholders in scenes have fileIDs of
 //! their own and name their source explicitly.
 //!
+//! Only documents have negative fileIDs: an object of an instance never has, so that no instance is searched for one.
+//!
 //! An instance may rename objects of its prefab (`m_Modifications` of `m_Name`). Instances nest, and the outermost name counts.
 
 mod model_root;
+mod presence;
 mod script_names;
 mod yaml_objects;
 
 use super::packages::side_index;
 use crate::class_id::{ClassId, class_name};
 use crate::index::{Entry, Index, Resolved, Result};
+use crate::store::AssetType;
 use crate::{builtin, guid};
+use presence::Presence;
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io;
@@ -30,6 +35,8 @@ use yaml_objects::{Details, Position, YamlObjects};
 const MAX_DEPTH: usize = 24;
 /// The number of files that are kept open.
 const MAX_OPEN: usize = 32;
+/// The number of documents and objects that are remembered before memory is limited.
+const MAX_REMEMBERED: usize = 1 << 18;
 /// The fileID of the class of a script file.
 const SCRIPT: i64 = 11_500_000;
 
@@ -96,13 +103,23 @@ impl TargetStatus {
     }
 }
 
-/// Resolves references; scans each file at most once.
+/// Resolves references; scans each file at most once, unless memory is limited.
 pub struct Inner<'a> {
     index: &'a Index,
     root: PathBuf,
     /// The side index of packages, once it was needed.
     packages: Option<Option<Rc<Index>>>,
     files: HashMap<u128, Option<Rc<YamlObjects>>>,
+    /// The number of documents in `files`.
+    documents: usize,
+    /// The prefab instances of files: their fileIDs and the GUIDs of their prefabs.
+    bases: HashMap<u128, Rc<[(i64, u128)]>>,
+    /// The assets of which it is known if all objects are listed.
+    listed: HashMap<u128, bool>,
+    /// The number of assets that may still be searched for objects of prefab instances.
+    probes_left: u64,
+    /// The assets that are being searched: each is the base of an instance in the one before.
+    searched: Vec<u128>,
     open: VecDeque<(u128, File)>,
     objects: HashMap<(u128, i64), Option<Rc<Found>>>,
     instances: HashMap<(u128, i64), Option<Rc<Details>>>,
@@ -120,17 +137,18 @@ struct Found {
     game_object: Option<i64>,
 }
 
-/// The index that an asset is in.
+/// The place of an asset: in the project, or in the index of the packages.
 enum Home<'a> {
-    Project(&'a Index),
+    Project(Entry<'a>),
     Packages(Rc<Index>),
 }
 
 impl Home<'_> {
-    fn index(&self) -> &Index {
+    /// Returns the asset with the GUID that the place was looked up for.
+    fn entry(&self, guid: u128) -> Result<Option<Entry<'_>>> {
         match self {
-            Home::Project(index) => index,
-            Home::Packages(index) => index,
+            Home::Project(entry) => Ok(Some(*entry)),
+            Home::Packages(index) => index.find_by_guid(guid),
         }
     }
 }
@@ -143,6 +161,11 @@ impl<'a> Inner<'a> {
             root: root.to_owned(),
             packages: None,
             files: HashMap::new(),
+            documents: 0,
+            bases: HashMap::new(),
+            listed: HashMap::new(),
+            probes_left: presence::MAX_PROBES,
+            searched: Vec::new(),
             open: VecDeque::new(),
             objects: HashMap::new(),
             instances: HashMap::new(),
@@ -155,7 +178,25 @@ impl<'a> Inner<'a> {
     /// # Errors
     /// If the index is damaged.
     pub fn lists_all_objects(&mut self, entry: &Entry<'_>) -> Result<bool> {
-        Ok(self.file(entry.guid(), &entry.hint()?).is_some_and(|objects| !objects.is_empty()))
+        Ok(self.file(entry)?.is_some_and(|objects| !objects.is_empty()))
+    }
+
+    /// Returns the GUIDs of the prefabs and models that a file has instances of.
+    pub(crate) fn base_guids(&mut self, entry: &Entry<'_>) -> Result<Vec<u128>> {
+        let Some(objects) = self.file(entry)? else { return Ok(Vec::new()) };
+        Ok(self.bases(entry.guid(), &objects)?.iter().map(|(_, prefab)| *prefab).collect())
+    }
+
+    /// Forgets what is known about files if it is much, for a query that visits all assets of a project.
+    pub(crate) fn limit_memory(&mut self) {
+        if self.documents + self.objects.len() + self.files.len() > MAX_REMEMBERED {
+            self.files.clear();
+            self.documents = 0;
+            self.bases.clear();
+            self.listed.clear();
+            self.objects.clear();
+            self.instances.clear();
+        }
     }
 
     /// Returns the object with this fileID.
@@ -195,10 +236,10 @@ impl<'a> Inner<'a> {
             Home::Project(_) => TargetStatus::Project,
             Home::Packages(_) => TargetStatus::Package,
         };
-        let Some(resolved) = home.index().resolve(guid, file_id)? else {
+        let Some(entry) = home.entry(guid)? else {
             return Ok(without_path(TargetStatus::UnknownGuid, "", ""));
         };
-        let entry = resolved.entry();
+        let resolved = entry.resolve(file_id)?;
         let path = entry.hint()?;
         let target = |name: &str, type_name: String, status| Target {
             name: name.to_owned(),
@@ -259,8 +300,8 @@ impl<'a> Inner<'a> {
 
     /// Returns the index that has an asset: the project's, or else that of the packages.
     fn home(&mut self, guid: u128) -> Result<Option<Home<'a>>> {
-        if self.index.find_by_guid(guid)?.is_some() {
-            return Ok(Some(Home::Project(self.index)));
+        if let Some(entry) = self.index.find_by_guid(guid)? {
+            return Ok(Some(Home::Project(entry)));
         }
         let Some(packages) = self.packages() else { return Ok(None) };
         // A damaged side index is as good as none: the next refresh replaces it.
@@ -275,22 +316,40 @@ impl<'a> Inner<'a> {
 
     /// Returns whether all objects of an asset are known: it is YAML, and so are the bases of its prefab instances.
     fn is_listed(&mut self, guid: u128, depth: usize) -> Result<bool> {
+        if self.is_exhausted() {
+            return Ok(false);
+        }
+        if let Some(known) = self.listed.get(&guid) {
+            return Ok(*known);
+        }
+        // A prefab that contains itself ends here.
+        self.listed.insert(guid, true);
+        let is_listed = self.find_listed(guid, depth)?;
+        self.listed.insert(guid, is_listed);
+        Ok(is_listed)
+    }
+
+    fn find_listed(&mut self, guid: u128, depth: usize) -> Result<bool> {
         let Some(home) = self.home(guid)? else { return Ok(false) };
-        let Some(entry) = home.index().find_by_guid(guid)? else { return Ok(false) };
+        let Some(entry) = home.entry(guid)? else { return Ok(false) };
         let class = entry.type_name()?;
-        let Some(objects) = self.file(guid, &entry.hint()?).filter(|objects| !objects.is_empty()) else {
+        let Some(objects) = self.file(&entry)?.filter(|objects| !objects.is_empty()) else {
             // The `.meta` of a texture lists all its sprites, and a script has no sub-assets.
             return Ok(class == "MonoScript" || class == "Texture2D" && !is_scripted(&entry.hint()?));
         };
-        for instance in objects.instances.clone() {
-            let Some(details) = self.instance(guid, &objects, instance)? else { return Ok(false) };
-            if let Some(prefab) = details.prefab
-                && (depth >= MAX_DEPTH || !self.is_listed(prefab, depth + 1)?)
-            {
+        for (_, prefab) in self.bases(guid, &objects)?.iter() {
+            if depth >= MAX_DEPTH || !self.is_base(*prefab)? || !self.is_listed(*prefab, depth + 1)? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Returns whether an asset is a prefab or a model, of which instances are made. The base of an instance that is another
+    /// asset is a prefab that some importer makes: its objects are not known in full, and not those of its file.
+    fn is_base(&mut self, guid: u128) -> Result<bool> {
+        let Some(home) = self.home(guid)? else { return Ok(false) };
+        Ok(home.entry(guid)?.is_some_and(|entry| is_prefab_or_model(&entry)))
     }
 
     /// Returns an object of a file, with the name that this file gives to it.
@@ -310,24 +369,13 @@ impl<'a> Inner<'a> {
 
     fn search(&mut self, guid: u128, file_id: i64, depth: usize) -> Result<Option<Found>> {
         let Some(home) = self.home(guid)? else { return Ok(None) };
-        let Some(entry) = home.index().find_by_guid(guid)? else { return Ok(None) };
-        if let Some(objects) = self.file(guid, &entry.hint()?)
+        let Some(entry) = home.entry(guid)? else { return Ok(None) };
+        if let Some(objects) = self.file(&entry)?
             && let Some(found) = self.search_yaml(guid, &objects, file_id, depth)?
         {
             return Ok(Some(found));
         }
-        if let Some(sub) = entry.sub(file_id)? {
-            let game_object = model_root::game_object(&entry, &sub)?;
-            let name = sub.name.to_owned();
-            return Ok(Some(Found { name, class_id: sub.class_id, game_object, ..Found::default() }));
-        }
-        // The root of a model whose content is unknown still has a known fileID.
-        Ok(model_root::find(&entry, file_id)?.map(|(class, game_object)| Found {
-            name: entry.stem().unwrap_or_default(),
-            class_id: class as u32,
-            game_object: Some(game_object),
-            ..Found::default()
-        }))
+        sub_asset(&entry, file_id)
     }
 
     fn search_yaml(
@@ -341,12 +389,16 @@ impl<'a> Inner<'a> {
             let Some(details) = self.read(guid, position) else { return Ok(None) };
             return self.document(guid, objects, position, details, depth).map(Some);
         }
-        for instance in &objects.instances {
-            let prefab = self.instance(guid, objects, *instance)?.and_then(|details| details.prefab);
-            let Some(prefab) = prefab else { continue };
+        if file_id < 0 || self.is_exhausted() {
+            return Ok(None);
+        }
+        for (instance, prefab) in self.bases(guid, objects)?.iter() {
             let mixed = file_id ^ instance;
             for source in [mixed & i64::MAX, mixed | i64::MIN] {
-                let found = self.through_instance(guid, objects, *instance, (prefab, source), depth)?;
+                if self.presence(*prefab, source, depth + 1)? == Presence::Missing {
+                    continue;
+                }
+                let found = self.through_instance(guid, objects, *instance, (*prefab, source), depth)?;
                 if found.is_some() {
                     return Ok(found);
                 }
@@ -396,7 +448,13 @@ impl<'a> Inner<'a> {
         (prefab, source): (u128, i64),
         depth: usize,
     ) -> Result<Option<Found>> {
-        let original = self.object(prefab, source, depth + 1)?;
+        let original = if self.is_base(prefab)? {
+            self.object(prefab, source, depth + 1)?
+        } else {
+            let home = self.home(prefab)?;
+            let entry = home.as_ref().map(|home| home.entry(prefab)).transpose()?.flatten();
+            entry.map(|entry| sub_asset(&entry, source)).transpose()?.flatten().map(Rc::new)
+        };
         let Some(details) = self.instance(guid, objects, instance)? else { return Ok(None) };
         let Some(original) = original else {
             // The name of an object that cannot be read, such as one of a model that is not on disk.
@@ -430,12 +488,17 @@ impl<'a> Inner<'a> {
     }
 
     /// Returns the objects of a file; `None` if it cannot be read or is not in Unity's YAML.
-    fn file(&mut self, guid: u128, hint: &str) -> Option<Rc<YamlObjects>> {
+    fn file(&mut self, entry: &Entry<'_>) -> Result<Option<Rc<YamlObjects>>> {
+        let guid = entry.guid();
         if let Some(known) = self.files.get(&guid) {
-            return known.clone();
+            return Ok(known.clone());
         }
+        let hint = entry.hint()?;
         let mut scan = || -> io::Result<Option<YamlObjects>> {
-            let mut file = kiln_engine::regular_file::open(&self.root.join(hint))?;
+            if yaml_objects::is_other_format(&hint) {
+                return Ok(None);
+            }
+            let mut file = kiln_engine::regular_file::open(&self.root.join(&hint))?;
             let objects = YamlObjects::scan(&mut file)?;
             if objects.is_some() {
                 self.open.truncate(MAX_OPEN - 1);
@@ -444,15 +507,16 @@ impl<'a> Inner<'a> {
             Ok(objects)
         };
         let objects = scan().ok().flatten().map(Rc::new);
+        self.documents += objects.as_ref().map_or(0, |objects| objects.len());
         self.files.insert(guid, objects.clone());
-        objects
+        Ok(objects)
     }
 
     /// Reads a document of a file that was scanned.
     fn read(&mut self, guid: u128, position: Position) -> Option<Details> {
         if !self.open.iter().any(|(open, _)| *open == guid) {
             let home = self.home(guid).ok()??;
-            let hint = home.index().find_by_guid(guid).ok()??.hint().ok()?;
+            let hint = home.entry(guid).ok()??.hint().ok()?;
             let file = kiln_engine::regular_file::open(&self.root.join(hint)).ok()?;
             self.open.truncate(MAX_OPEN - 1);
             self.open.push_front((guid, file));
@@ -462,8 +526,30 @@ impl<'a> Inner<'a> {
     }
 }
 
+/// Returns an object of an asset that is not in its YAML: a sub-asset, or the root of a model.
+fn sub_asset(entry: &Entry<'_>, file_id: i64) -> Result<Option<Found>> {
+    if let Some(sub) = entry.sub(file_id)? {
+        let game_object = model_root::game_object(entry, &sub)?;
+        let name = sub.name.to_owned();
+        return Ok(Some(Found { name, class_id: sub.class_id, game_object, ..Found::default() }));
+    }
+    // The root of a model whose content is unknown still has a known fileID.
+    Ok(model_root::find(entry, file_id)?.map(|(class, game_object)| Found {
+        name: entry.stem().unwrap_or_default(),
+        class_id: class as u32,
+        game_object: Some(game_object),
+        ..Found::default()
+    }))
+}
+
+/// Returns whether instances are made of an asset.
+fn is_prefab_or_model(entry: &Entry<'_>) -> bool {
+    let is = |class: ClassId| entry.asset_type() == AssetType::Native(class as u32);
+    is(ClassId::Prefab) || is(ClassId::GameObject)
+}
+
 /// Returns whether a ScriptedImporter of a package may have created the sub-assets.
-fn is_scripted(hint: &str) -> bool {
+pub(super) fn is_scripted(hint: &str) -> bool {
     let hint = hint.to_ascii_lowercase();
-    [".psb", ".psd", ".ase", ".aseprite", ".svg"].iter().any(|end| hint.ends_with(end))
+    [".psb", ".psd", ".ase", ".aseprite", ".svg", ".glb", ".gltf"].iter().any(|end| hint.ends_with(end))
 }

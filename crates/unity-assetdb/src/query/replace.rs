@@ -11,20 +11,20 @@ use std::path::Path;
 /// The maximum size of a file that is rewritten, in bytes.
 const MAX_FILE_SIZE: u64 = 512 << 20;
 
-/// An asset, or one object in it.
+/// One side of a replacement: an asset with all its objects, or one object in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Target {
+pub struct ReplaceTarget {
     /// The GUID of the asset.
     pub guid: u128,
     /// The fileID of the object; `None` for the asset with all its objects.
     pub file_id: Option<i64>,
 }
 
-impl Target {
+impl ReplaceTarget {
     /// Makes a target.
-    pub fn new(guid: u128, file_id: Option<i64>) -> Target {
-        Target { guid, file_id }
+    pub fn new(guid: u128, file_id: Option<i64>) -> ReplaceTarget {
+        ReplaceTarget { guid, file_id }
     }
 }
 
@@ -56,7 +56,7 @@ pub struct RewrittenFile {
 ///
 /// # Errors
 /// If the index is damaged.
-pub fn replace(index: &Index, root: &Path, old: Target, new: Target) -> Result<Replacement> {
+pub fn replace(index: &Index, root: &Path, old: ReplaceTarget, new: ReplaceTarget) -> Result<Replacement> {
     let mut plan = Replacement::default();
     let Some(target) = index.find_by_guid(new.guid)? else { return Ok(plan) };
     let source = index.find_by_guid(old.guid)?;
@@ -113,8 +113,8 @@ fn map_file_id(
     index: &Index,
     source: Option<&Entry<'_>>,
     target: &Entry<'_>,
-    old: Target,
-    new: Target,
+    old: ReplaceTarget,
+    new: ReplaceTarget,
     file_id: i64,
 ) -> Result<Option<i64>> {
     if let Some(id) = new.file_id {
@@ -145,7 +145,7 @@ fn reference_type(root: &Path, target: &Entry<'_>) -> Result<u8> {
 /// content, the number of references that changed, and line and fileID of those that `map` rejected.
 fn rewrite(
     text: &[u8],
-    old: Target,
+    old: ReplaceTarget,
     mut map: impl FnMut(i64) -> Option<(u128, i64, u8)>,
 ) -> (Vec<u8>, usize, Vec<(u32, i64)>) {
     let mut out = Vec::with_capacity(text.len());
@@ -194,18 +194,18 @@ fn rewrite(
 }
 
 /// Parses a target: a GUID, `GUID:fileID`, or a whole reference.
-pub fn parse_target(text: &str) -> Option<Target> {
+pub fn parse_replace_target(text: &str) -> Option<ReplaceTarget> {
     let mut found = None;
     refs::scan(text.as_bytes(), 0, |each| found = found.or(Some((each.guid, each.file_id))));
     if let Some((guid, file_id)) = found {
-        return Some(Target::new(guid, Some(file_id).filter(|id| *id != 0)));
+        return Some(ReplaceTarget::new(guid, Some(file_id).filter(|id| *id != 0)));
     }
     if let Some((guid, file_id)) = text.split_once(':')
         && let (Some(guid), Ok(file_id)) = (guid::parse_loose(guid), file_id.trim().parse())
     {
-        return Some(Target::new(guid, Some(file_id)));
+        return Some(ReplaceTarget::new(guid, Some(file_id)));
     }
-    guid::parse_loose(text).map(|guid| Target::new(guid, None))
+    guid::parse_loose(text).map(|guid| ReplaceTarget::new(guid, None))
 }
 
 #[cfg(test)]
@@ -221,7 +221,7 @@ mod tests {
             "a: {{fileID: 2100000, guid: {A}, type: 2}}\r\n# {A}\nb: {{fileID: 7, guid: {A},\n    type: 3}}\nguid: {A}\nc: {{fileID: 2100000, guid: {B}, type: 2}}\n\"GUID:{A}\"\nm_AssetGUID: {}\n",
             A.to_uppercase()
         );
-        let old = Target::new(guid::parse(A).unwrap(), None);
+        let old = ReplaceTarget::new(guid::parse(A).unwrap(), None);
         let map = |id: i64| (id != 7).then_some((guid::parse(B).unwrap(), if id == 0 { 0 } else { -9 }, 3));
         let (new, count, skipped) = rewrite(text.as_bytes(), old, map);
         let expected = format!(
@@ -235,12 +235,12 @@ mod tests {
     #[test]
     fn targets_in_three_notations() {
         let guid = guid::parse(A).unwrap();
-        assert_eq!(parse_target(A), Some(Target::new(guid, None)));
-        assert_eq!(parse_target(&format!("{A}:-5")), Some(Target::new(guid, Some(-5))));
+        assert_eq!(parse_replace_target(A), Some(ReplaceTarget::new(guid, None)));
+        assert_eq!(parse_replace_target(&format!("{A}:-5")), Some(ReplaceTarget::new(guid, Some(-5))));
         assert_eq!(
-            parse_target(&format!("{{fileID: 5, guid: {A}, type: 2}}")),
-            Some(Target::new(guid, Some(5)))
+            parse_replace_target(&format!("{{fileID: 5, guid: {A}, type: 2}}")),
+            Some(ReplaceTarget::new(guid, Some(5)))
         );
-        assert_eq!(parse_target("Assets/x.mat"), None);
+        assert_eq!(parse_replace_target("Assets/x.mat"), None);
     }
 }

@@ -115,11 +115,14 @@ pub fn review(index: &Index, root: &Path, files: impl IntoIterator<Item = FileVe
     let mut names = Names { index, inner: Inner::new(index, root), old_paths: BTreeMap::new() };
     let mut result = Review::default();
     let mut new: BTreeMap<u128, String> = BTreeMap::new();
+    let mut written = BTreeSet::new();
     for file in files {
         if let Some(asset) = file.path.strip_suffix(".meta") {
             let guid = |text: &Option<Vec<u8>>| text.as_ref().and_then(|text| meta::parse(text).guid);
             names.old_paths.extend(guid(&file.old).map(|guid| (guid, asset.to_owned())));
             new.extend(guid(&file.new).map(|guid| (guid, asset.to_owned())));
+        } else if file.new.is_some() {
+            written.insert(file.path.clone());
         }
         let (Some(old), Some(new)) = (&file.old, &file.new) else { continue };
         if old == new {
@@ -150,7 +153,19 @@ pub fn review(index: &Index, root: &Path, files: impl IntoIterator<Item = FileVe
     // An asset with another GUID is neither new nor gone: its `.meta` shows the change.
     let has_other_guid: BTreeSet<String> =
         result.added.iter().filter(|path| result.removed.contains(path)).cloned().collect();
-    result.added.retain(|path| !has_other_guid.contains(path));
+    // Nor is a `.meta` without its file or folder, which is one of the problems.
+    let is_there = |path: &String| -> Result<bool> {
+        let inside = format!("{path}/");
+        let is_folder = written.range(inside.clone()..).next().is_some_and(|next| next.starts_with(&inside));
+        Ok(is_folder || written.contains(path) || index.find_by_hint(path)?.is_some())
+    };
+    let mut orphans = BTreeSet::new();
+    for path in &result.added {
+        if !is_there(path)? {
+            orphans.insert(path.clone());
+        }
+    }
+    result.added.retain(|path| !has_other_guid.contains(path) && !orphans.contains(path));
     result.removed.retain(|path| !has_other_guid.contains(path));
     result.added.sort();
     result.removed.sort();

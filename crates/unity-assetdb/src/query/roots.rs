@@ -3,6 +3,7 @@
 //! Roots are the project's settings, `Resources`, `StreamingAssets`, Addressables, editor-only assets, packages, and code with
 //! its libraries. The build settings list scenes; a scene that is disabled there is no root unless the caller asks for it.
 
+use crate::file_name::extension;
 use crate::guid;
 use crate::index::{Entry, Reference};
 use std::collections::HashSet;
@@ -14,13 +15,8 @@ pub(super) const BUILD_SETTINGS: &str = "ProjectSettings/EditorBuildSettings.ass
 /// The maximum size of a settings or `.meta` file that is read, in bytes.
 const MAX_FILE_SIZE: u64 = 16 << 20;
 
-/// Extensions of source code and libraries.
-const CODE: [&str; 16] = [
-    "cs", "dll", "asmdef", "asmref", "rsp", "so", "a", "mm", "m", "h", "cpp", "java", "jar", "aar", "jslib",
-    "winmd",
-];
-/// Extensions of shader includes, documentation and data that are loaded by path.
-const TEXTS: [&str; 9] = ["cginc", "hlsl", "glslinc", "md", "pdf", "template", "txt", "json", "xml"];
+/// The maximum length of the extension of source code and of files that are loaded by path.
+const MAX_EXTENSION: usize = 8;
 
 /// The reason why an asset is a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,23 +124,23 @@ pub(crate) fn may_be_root_file(name: &str) -> bool {
 }
 
 fn kind_of_file(name: &str) -> Option<RootKind> {
-    let ext = extension(name);
-    let has_extension = |each: &&str| each.eq_ignore_ascii_case(ext);
-    if CODE.iter().any(has_extension) {
-        Some(RootKind::Code)
-    } else if TEXTS.iter().any(has_extension) {
-        Some(RootKind::LoadedByPath)
-    } else {
-        None
-    }
+    let mut lower = [0; MAX_EXTENSION];
+    let lower = lower.get_mut(..extension(name).len())?;
+    lower.copy_from_slice(extension(name).as_bytes());
+    lower.make_ascii_lowercase();
+    Some(match &*lower {
+        b"cs" | b"dll" | b"asmdef" | b"asmref" | b"rsp" | b"so" | b"a" | b"mm" | b"m" | b"h" | b"cpp"
+        | b"java" | b"jar" | b"aar" | b"jslib" | b"winmd" => RootKind::Code,
+        // Shader includes, documentation and data that are loaded by path.
+        b"cginc" | b"hlsl" | b"glslinc" | b"md" | b"pdf" | b"template" | b"txt" | b"json" | b"xml" => {
+            RootKind::LoadedByPath
+        }
+        _ => return None,
+    })
 }
 
 fn is_input_actions(name: &str) -> bool {
     extension(name).eq_ignore_ascii_case("inputactions")
-}
-
-fn extension(name: &str) -> &str {
-    name.rsplit_once('.').map_or("", |(_, ext)| ext)
 }
 
 fn has_line(text: &[u8], wanted: &[u8]) -> bool {

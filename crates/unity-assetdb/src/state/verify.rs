@@ -11,8 +11,7 @@ impl State {
     /// # Errors
     /// The first damage found.
     pub(crate) fn verify(&self, out_dir: &Path) -> Result<(), Damage> {
-        let (pages, db) =
-            rayon::join(|| self.file.get(0, self.file.raw().len()).map(drop), || crc_of(&db_path(out_dir)));
+        let (pages, db) = rayon::join(|| self.verify_pages(), || crc_of(&db_path(out_dir)));
         pages?;
         let same = db.is_ok_and(|crc| crc == self.header.db_crc) || self.header.options & DUPLICATES != 0;
         if same { Ok(()) } else { Err(Damage(OTHER_DB)) }

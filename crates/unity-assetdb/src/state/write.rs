@@ -50,6 +50,15 @@ impl Writer {
         Ok(())
     }
 
+    /// Writes what a function appends to the buffer, which should be short. Returns the number of bytes.
+    pub(crate) fn append(&mut self, put: impl FnOnce(&mut Vec<u8>)) -> io::Result<usize> {
+        let before = self.buffer.len();
+        put(&mut self.buffer);
+        let len = self.buffer.len() - before;
+        self.spill()?;
+        Ok(len)
+    }
+
     fn spill(&mut self) -> io::Result<()> {
         if self.buffer.len() < BUFFER {
             return Ok(());

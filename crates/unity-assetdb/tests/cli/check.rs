@@ -79,6 +79,35 @@ fn objects_behind_unreadable_bases_are_unknown() {
     assert!(run.out.contains("error[unity-broken-object]: Assets/User.asset:4:"), "{}", run.out);
 }
 
+/// The importer of a package makes objects that no file lists, and its prefab has another fileID than 100100000.
+#[test]
+fn objects_of_variants_of_package_imports_are_unknown() {
+    let project = clean();
+    for (file, base) in [("Assets/Hero.psb", 70), ("Assets/Prop.glb", 72)] {
+        project.asset(file, base, "ScriptedImporter:\n", "8BPS");
+        let variant = format!(
+            "%YAML 1.1\n--- !u!1001 &77\nPrefabInstance:\n  m_SourcePrefab: {{fileID: 4843985084834002234, guid: {}, type: 3}}\n",
+            guid(base)
+        );
+        project.asset(&format!("{file}Variant.prefab"), base + 1, "PrefabImporter:\n", &variant);
+        let user = format!(
+            "%YAML 1.1\n--- !u!114 &1\nMonoBehaviour:\n  a: {{fileID: {}, guid: {}, type: 3}}\n",
+            555 ^ 77,
+            guid(base + 1)
+        );
+        project.asset(&format!("{file}User.asset"), base + 100, "NativeFormatImporter:\n", &user);
+    }
+    let run = project.run(&["check"]);
+    assert_eq!(run.code, 0, "{}", run.out);
+    for file in ["Hero.psb", "Prop.glb"] {
+        let expected = format!(
+            "warning[unity-unknown-object]: Assets/{file}User.asset:4: the file refers to the object {} in Assets/{file}Variant.prefab, whose base prefab or model cannot be read",
+            555 ^ 77
+        );
+        assert!(run.out.contains(&expected), "{}", run.out);
+    }
+}
+
 #[test]
 fn plugin_folders_have_no_inner_meta() {
     let project = clean();

@@ -33,7 +33,8 @@ fn assets_are_named_in_every_way() {
     assert_eq!(project.run(&["uses", &format!("{{fileID: 2800000, guid: {}, type: 3}}", guid(1))]).code, 1);
     for (missing, suggestion) in [
         ("Flog", "did you mean: Flag"),
-        ("Assets/Pole.prefab:1", "no asset found"),
+        ("Assets/Pole.prefab:1", "no reference found on line 1 of Assets/Pole.prefab"),
+        ("Assets/None.prefab:1", "no asset found"),
         ("Assets/Nothing", "no asset found"),
     ] {
         let run = project.run(&["uses", missing]);
@@ -158,7 +159,34 @@ fn list_finds_sub_assets_and_suggests_types() {
     assert!(none.code == 1 && none.err.contains("no asset has the type Mesh"), "{}", none.err);
 }
 
-/// The three lookup rules of the specification.
+/// The script of `TMP_FontAsset`, whose package is not on disk, is in the table of known scripts.
+#[test]
+fn types_of_known_scripts_are_named_like_those_of_the_project() {
+    let project = Project::sample();
+    let text = "%YAML 1.1\n--- !u!114 &11400000\nMonoBehaviour:\n  \
+        m_Script: {fileID: 11500000, guid: 71c1514a6bd24e1e882cebbe1904ce04, type: 3}\n  m_Name: Sans\n";
+    project.asset("Assets/Sans.asset", 10, "NativeFormatImporter:\n", text);
+    for command in
+        [&["guid", "Sans"][..], &["resolve", "Sans"], &["list"], &["list", "--type", "tmp_fontasset"]]
+    {
+        let run = project.run(command);
+        let row = run.out.lines().find(|line| line.contains("Sans")).unwrap_or_default();
+        assert!(row.split('\t').any(|cell| cell == "TMP_FontAsset"), "{command:?}: {}{}", run.out, run.err);
+    }
+    let all = project.run(&["list", "--type", "Script:71c1514a6bd24e1e882cebbe1904ce04"]);
+    assert_eq!(all.out, project.run(&["list", "--type", "TMP_FontAsset"]).out);
+    assert!(project.run(&["list", "--type", "TMP_FontAset"]).err.contains("did you mean: TMP_FontAsset"));
+    let unknown = "0f0e0d0c0b0a09080706050403020100";
+    project.asset(
+        "Assets/Other.asset",
+        11,
+        "NativeFormatImporter:\n",
+        &text.replace("71c1514a6bd24e1e882cebbe1904ce04", unknown),
+    );
+    let rows = project.run(&["list", "--type", &format!("Script:{unknown}")]).out;
+    assert_eq!(rows.matches("Assets/Other.asset").count(), 1, "{rows}");
+}
+
 #[test]
 fn resolve_follows_the_lookup_rules() {
     let project = Project::sample();

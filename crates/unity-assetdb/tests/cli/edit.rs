@@ -110,3 +110,26 @@ fn mv_takes_the_meta_along() {
         assert!(run.err.contains(why), "{to}: {}", run.err);
     }
 }
+
+/// As for a lookup: 1 and similar names, or the number of candidates.
+#[test]
+fn edits_of_unknown_or_ambiguous_assets_are_explained() {
+    let project = repository();
+    fs::create_dir(project.root().join("Assets/UI")).unwrap();
+    project.asset(
+        "Assets/UI/Red.mat",
+        12,
+        "NativeFormatImporter:\n",
+        "%YAML 1.1\n--- !u!21 &2100000\nMaterial:\n",
+    );
+    for (args, expected) in [
+        (["replace", "Flg", "Assets/Flag2.png"], "did you mean: Flag"),
+        (["replace", "Red", "Assets/Flag2.png"], "2 objects are named Red"),
+        (["mv", "Flg", "Assets/Other.png"], "did you mean: Flag"),
+        (["mv", "Red", "Assets/Other.mat"], "2 objects are named Red"),
+    ] {
+        let run = project.run(&args);
+        assert_eq!((run.code, &*run.out), (1, ""), "{args:?}: {}", run.err);
+        assert!(run.err.contains(expected), "{args:?}: {}", run.err);
+    }
+}

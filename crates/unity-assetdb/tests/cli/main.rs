@@ -6,6 +6,7 @@ mod check;
 mod daily;
 mod diagnostics;
 mod edit;
+mod explanations;
 mod integrations;
 #[cfg(unix)]
 mod interrupts;

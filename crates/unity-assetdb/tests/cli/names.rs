@@ -258,3 +258,52 @@ fn style_sheets_refer_by_path() {
     };
     assert_eq!(written(&project), written(&project), "a bake without changes writes nothing");
 }
+
+/// The fileIDs are those that a public project refers to.
+#[test]
+fn meshes_and_clips_of_gltf_files_have_names() {
+    let project = Project::new();
+    let importer =
+        "ScriptedImporter:\n  script: {fileID: 11500000, guid: 715df9372183c47e389bb6e19fbc3b52, type: 3}\n";
+    let json = r#"{"asset": {"version": "2.0"}, "meshes": [{"name": "Plane.001"}], "animations": [{"name": "Push"}]}"#;
+    project.asset("Assets/Prop.gltf", 1, importer, json);
+    let (mesh, clip) = (6_360_135_341_456_839_332, 3_183_994_717_084_848_310);
+    assert_eq!(resolve(&project, &guid(1), mesh), "Plane.001 (Mesh)");
+    assert_eq!(resolve(&project, &guid(1), clip), "Push (AnimationClip)");
+    // Other objects of the file may exist.
+    assert!(resolve(&project, &guid(1), 5).contains("objects cannot be read"));
+    // The names are those of the file, and an edit is detected.
+    project.write("Assets/Prop.gltf", &json.replace("Plane.001", "Wing"));
+    assert!(resolve(&project, &guid(1), mesh).contains("objects cannot be read"));
+    // Another importer has other identifiers.
+    project.asset("Assets/Prop.gltf", 1, "ScriptedImporter:\n", json);
+    assert!(resolve(&project, &guid(1), clip).contains("objects cannot be read"));
+}
+
+/// The importer of a package makes objects that no file lists; the variant of its prefab names the root.
+#[test]
+fn overrides_name_objects_of_package_imports() {
+    let project = Project::new();
+    for (n, file) in [(1, "Assets/Prop.glb"), (3, "Assets/Hero.psb")] {
+        project.asset(file, n, "ScriptedImporter:\n", "8BPS");
+        let variant = instance(7000, n, 100, "Prop");
+        project.asset(&format!("{file}.prefab"), n + 1, "PrefabImporter:\n", &yaml(&variant));
+        assert_eq!(resolve(&project, &guid(n + 1), 100 ^ 7000), "Prop (GameObject)");
+    }
+}
+
+/// No search of prefabs that contain each other visits one twice on its way.
+#[test]
+fn prefabs_that_contain_each_other_have_no_more_objects() {
+    let project = Project::new();
+    for (n, other) in [(1, 2), (2, 1)] {
+        let instances: String =
+            (1..=4).map(|k| instance(k * 1000, other, 100, "Again")).collect::<Vec<_>>().concat();
+        project.asset(&format!("Assets/{n}.prefab"), n, "PrefabImporter:\n", &yaml(&instances));
+    }
+    let user = format!("--- !u!114 &1\nMonoBehaviour:\n  a: {{fileID: 77, guid: {}, type: 3}}\n", guid(1));
+    project.asset("Assets/User.asset", 3, "NativeFormatImporter:\n", &yaml(&user));
+    let run = project.run(&["broken"]);
+    assert!(run.out.contains("missing-object"), "{} {}", run.out, run.err);
+    assert!(!run.err.contains("checked in part"), "{}", run.err);
+}

@@ -116,3 +116,19 @@ Assets/Main.unity:
     );
     assert!(run.out.starts_with(&expected), "{}", run.out);
 }
+
+/// A `.meta` without its file is a problem and no new asset; one of a new file or folder is.
+#[test]
+fn orphan_meta_is_not_added() {
+    let project = Project::sample();
+    project.init().branch("work");
+    project.write("Assets/Gone.png.meta", &format!("guid: {}\nTextureImporter:\n", guid(40)));
+    project.asset("Assets/Sub/Here.txt", 41, "TextScriptImporter:\n", "here");
+    project.write("Assets/Sub.meta", &format!("guid: {}\nfolderAsset: yes\nDefaultImporter:\n", guid(42)));
+    project.commit("work");
+    let run = project.run(&["review", "main..work"]);
+    let (summary, problems) = run.out.split_once("New problems:\n").unwrap_or((&run.out, ""));
+    assert_eq!(summary, "Added:\n  Assets/Sub\n  Assets/Sub/Here.txt\n", "{}", run.out);
+    assert!(problems.contains("unity-orphan-meta"), "{}", run.out);
+    assert_eq!(problems.lines().filter(|line| line.contains("]:")).count(), 1, "{}", run.out);
+}

@@ -8,7 +8,7 @@ use std::io::Write as _;
 fn read_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
-    model::read(&file, ModelFormat::Fbx)
+    model::read(&file, file.metadata().unwrap().len(), ModelFormat::Fbx)
 }
 
 fn property(value: &[u8], kind: u8) -> Vec<u8> {

@@ -27,7 +27,11 @@ pub(super) fn pointer(hint: &str) -> Diag {
 /// an index without the file would be wrong, and the old index is better.
 pub(crate) fn unreadable(hint: &str, error: &io::Error) -> Diag {
     let code = if is_transient(error) { Code::UnityIo } else { Code::UnityUnreadable };
-    Diag::new(code, format!("cannot read the file or folder: {error}")).path(hint)
+    let diag = Diag::new(code, format!("cannot read the file or folder: {error}")).path(hint);
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => diag.hint("give the user who runs this permission to read it"),
+        _ => diag,
+    }
 }
 
 /// Returns whether a retry may succeed: a disk or a server failed, or memory or file descriptors are exhausted.

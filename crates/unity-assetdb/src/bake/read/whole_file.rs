@@ -1,11 +1,11 @@
-//! The parts of a read that need a file of a certain kind as a whole: actions of `.inputactions`, paths in style sheets, the
-//! class of a binary asset, and the lines of a duplicate object.
+//! The parts of a read that need a file of a certain kind as a whole: actions of `.inputactions`, the JSON of glTF files, paths
+//! in style sheets, the class of a binary asset, and the lines of a duplicate object.
 
 use super::diagnostics::{pointer, unreadable};
 use super::{CHUNK, Found, MAX_META_SIZE, Reader, fill};
 use crate::bake::dir::{Dir, Root};
 use crate::bake::folder::{Asset, Folder, Sub};
-use crate::bake::{input_actions, model, serialized_file, url_references};
+use crate::bake::{gltf, input_actions, model, serialized_file, url_references};
 use crate::class_id::ClassId;
 use crate::documents::Ref;
 use crate::meta::LFS;
@@ -76,6 +76,37 @@ impl Reader {
                     folder.subs.push(Sub { file_id, class_id: ClassId::MonoBehaviour as u32, name });
                 }
             }
+            Err(error) => folder.diags.push(unreadable(&folder.hint(child), &error)),
+        }
+        self.bytes = bytes;
+    }
+
+    /// Reads the meshes and clips of a glTF file: of a `.glb` the JSON only, and not its buffers.
+    pub(super) fn gltf(
+        &mut self,
+        mut file: File,
+        len: u64,
+        folder: &mut Folder,
+        child: usize,
+        found: &mut Found,
+    ) {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        bytes.resize(len.min(LFS.len() as u64) as usize, 0);
+        let json = fill(&mut file, &mut bytes).and_then(|head| {
+            let end = gltf::json_end(&bytes[..head], len) as usize;
+            bytes.resize(end.max(head), 0);
+            Ok(head + fill(&mut file, &mut bytes[head..])?)
+        });
+        match json {
+            Ok(read) if bytes[..read].starts_with(LFS) => {
+                found.flags |= Asset::LFS_POINTER;
+                folder.diags.push(pointer(&folder.hint(child)));
+            }
+            Ok(read) => gltf::for_each_object(&bytes[..read], |file_id, class, name| {
+                let name = folder.intern(name);
+                folder.subs.push(Sub { file_id, class_id: class as u32, name });
+            }),
             Err(error) => folder.diags.push(unreadable(&folder.hint(child), &error)),
         }
         self.bytes = bytes;

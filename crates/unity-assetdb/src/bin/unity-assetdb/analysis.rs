@@ -2,17 +2,18 @@
 
 use super::args::UnusedArgs;
 use super::lookup::Answer;
-use super::rows::{Cell, Rows};
+use super::rows::{Cell, RowStream, Rows};
 use super::{Failure, Session};
 use ::unity_assetdb::guid::Guid;
 use ::unity_assetdb::index::{Index, IndexError};
-use ::unity_assetdb::query::annotate::{annotate as annotate_line, is_wrapped, join_wrapped, short_type};
-use ::unity_assetdb::query::broken::{BrokenKind, broken as find_broken};
+use ::unity_assetdb::query::annotate::{annotate as annotate_line, is_wrapped, join_wrapped};
+use ::unity_assetdb::query::broken::{BrokenKind, INCOMPLETE_SEARCH, for_each_broken};
 use ::unity_assetdb::query::diff::{Change, diff as compare};
 use ::unity_assetdb::query::inner::Inner;
-use ::unity_assetdb::query::packages::packages;
+use ::unity_assetdb::query::packages::{Packages, packages};
+use ::unity_assetdb::query::type_names::short_type;
 use ::unity_assetdb::query::unused::{Unused, UnusedOptions, unused as find_unused};
-use ::unity_assetdb::store::{self, AssetDb, AssetEntry, AssetType};
+use ::unity_assetdb::store::{self, AssetDb, AssetEntry, AssetType, StoreError};
 use kiln_cli::render;
 use kiln_cli::reporter::{FAILED, FATAL, OK};
 use kiln_engine::{Code, Diag};
@@ -61,13 +62,13 @@ pub(super) fn unused_rows(index: &Index, root: &Path, args: &UnusedArgs) -> Resu
         let certain = each.maybe.is_empty();
         uncertain += usize::from(!certain);
         let note = if certain { each.note } else { format!("maybe: {}", each.maybe) };
-        let size = std::fs::symlink_metadata(root.join(&each.hint)).map_or(0, |meta| meta.len());
-        let mut row = vec![each.hint.into(), kind.into(), certain.into(), Cell::optional(note)];
-        if args.size {
-            total += size;
-            row.push(size.into());
-        }
-        rows.push(row);
+        let size = match args.size {
+            true => std::fs::symlink_metadata(root.join(&each.hint)).map_or(0, |meta| meta.len()),
+            false => 0,
+        };
+        total += size;
+        let row = [(&each.hint).into(), (&kind).into(), certain.into(), Cell::optional(&note), size.into()];
+        rows.push(&row[..columns.len()]);
     }
     let mut summary = render::count(rows.len(), "unused asset", "unused assets");
     if uncertain > 0 {
@@ -76,46 +77,69 @@ pub(super) fn unused_rows(index: &Index, root: &Path, args: &UnusedArgs) -> Resu
     if args.size {
         summary += &format!(", {} ({total} bytes)", render::size(total));
     }
-    Ok(findings(rows, Some(format!("{summary}; names that code computes are not recognized"))))
+    Ok(findings(rows, vec![format!("{summary}; names that code computes are not recognized")]))
 }
 
 /// Makes an answer that fails if there are rows: each is a problem.
-fn findings(rows: Rows, note: Option<String>) -> Answer {
+fn findings(rows: Rows, notes: Vec<String>) -> Answer {
     let code = if rows.len() == 0 { OK } else { FAILED };
-    Answer { rows, notes: note.into_iter().collect(), code }
+    Answer { rows, notes, code }
 }
 
+const BROKEN: &[&str] = &["path", "line", "guid", "fileID", "target", "certain", "kind"];
+
+/// Prints broken references while they are found: a project may have hundreds of thousands.
 pub(super) fn broken(session: &Session) -> Result<u8, Failure> {
     let (root, index) = session.index()?;
-    Ok(broken_rows(&index, &root)?.print(session))
+    // Rows that were printed cannot be taken back, so that damage is found before the first one.
+    index.verify()?;
+    let packages = packages(&root, &index);
+    let mut rows = RowStream::new(BROKEN, session.reporter.out(), session.reporter.json);
+    let notes = list_broken(&index, &root, &packages, &mut |row| rows.push(row))?;
+    let count = rows.finish();
+    notes.iter().for_each(|note| session.reporter.note(note));
+    Ok(if count == 0 { OK } else { FAILED })
 }
 
 pub(super) fn broken_rows(index: &Index, root: &Path) -> Result<Answer, Failure> {
-    let packages = packages(root, index);
-    let mut rows = Rows::new(&["path", "line", "guid", "fileID", "target", "certain", "kind"]);
+    let mut rows = Rows::new(BROKEN);
+    let notes = list_broken(index, root, &packages(root, index), &mut |row| rows.push(row))?;
+    Ok(findings(rows, notes))
+}
+
+/// Passes each broken reference on as a row. Returns the remarks about packages that are not on this machine, and about a
+/// search that was given up.
+fn list_broken(
+    index: &Index,
+    root: &Path,
+    packages: &Packages,
+    push: &mut dyn FnMut(&[Cell<'_>]),
+) -> Result<Vec<String>, Failure> {
     let mut unknown = 0;
-    for each in find_broken(index, root, &packages)? {
-        let hint = each.source.hint()?;
-        let path = if each.reference.in_meta { format!("{hint}.meta") } else { hint };
+    let is_complete = for_each_broken(index, root, packages, |path, each| {
         let target = each.target.map(|target| target.hint()).transpose()?.unwrap_or_default();
         unknown += usize::from(each.kind == BrokenKind::MissingPackage);
-        let (guid, file_id) = (Guid(each.reference.guid).to_string(), each.reference.file_id.to_string());
-        rows.push(vec![
+        push(&[
             path.into(),
             each.reference.line.into(),
-            guid.into(),
-            file_id.into(),
-            Cell::optional(target),
+            Cell::Guid(each.reference.guid),
+            Cell::FileId(each.reference.file_id),
+            Cell::optional(&target),
             each.kind.is_certain().into(),
             each.kind.as_str().into(),
         ]);
-    }
-    let some = packages.missing.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let note = (unknown > 0).then(|| {
+        Ok(())
+    })?;
+    let mut notes = Vec::new();
+    if unknown > 0 {
+        let some = packages.missing.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
         let references = render::count(unknown, "reference", "references");
-        format!("{references} may point into packages that are not on this machine: {some}")
-    });
-    Ok(findings(rows, note))
+        notes.push(format!("{references} may point into packages that are not on this machine: {some}"));
+    }
+    if !is_complete {
+        notes.push(INCOMPLETE_SEARCH.to_owned());
+    }
+    Ok(notes)
 }
 
 pub(super) fn annotate(session: &Session, file: Option<&Path>) -> Result<u8, Failure> {
@@ -159,7 +183,13 @@ pub(super) fn annotate(session: &Session, file: Option<&Path>) -> Result<u8, Fai
 
 pub(super) fn diff(session: &Session, old: &Path, new: &Path) -> Result<u8, Failure> {
     let read = |path: &Path| {
-        store::read(path).map_err(|error| Diag::new(Code::UnityInput, error.to_string()).path(path.display()))
+        store::read(path).map_err(|error| {
+            let diag = Diag::new(Code::UnityInput, error.to_string()).path(path.display());
+            match error {
+                StoreError::Io(_) => diag,
+                _ => diag.hint("compare two versions of asset-db.bin, which unity-assetdb bake writes"),
+            }
+        })
     };
     let (old, new) = (read(old)?, read(new)?);
     let mut rows = Rows::new(&["change", "guid", "old", "new"]);
@@ -172,12 +202,7 @@ pub(super) fn diff(session: &Session, old: &Path, new: &Path) -> Result<u8, Fail
             Change::Renamed(a, b) => ("renamed", a.guid, hint(a), hint(b)),
             Change::Retyped(a, b) => ("retyped", a.guid, kind(&old, a), kind(&new, b)),
         };
-        rows.push(vec![
-            what.into(),
-            Guid(guid).to_string().into(),
-            Cell::optional(before),
-            Cell::optional(after),
-        ]);
+        rows.push(&[what.into(), Cell::Guid(guid), Cell::optional(&before), Cell::optional(&after)]);
     }
     rows.print(&mut session.reporter.out(), session.reporter.json);
     Ok(if rows.len() == 0 { OK } else { FAILED })

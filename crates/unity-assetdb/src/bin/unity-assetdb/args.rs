@@ -152,7 +152,7 @@ pub(super) enum Command {
         /// GUID of the asset, a whole {fileID: …, guid: …} reference, FILE:LINE of one, a path or a name
         asset: String,
         /// fileID of the object inside the asset
-        #[arg(allow_hyphen_values = true)]
+        #[arg(allow_hyphen_values = true, value_parser = file_id)]
         file_id: Option<i64>,
     },
     /// Find assets and sub-assets by name
@@ -248,4 +248,8 @@ pub(super) enum Command {
     Watch,
     #[command(flatten)]
     Manual(Manual),
+}
+
+fn file_id(text: &str) -> Result<i64, &'static str> {
+    text.trim().parse().map_err(|_| "a fileID is a whole number of 64 bits, such as 21300000")
 }

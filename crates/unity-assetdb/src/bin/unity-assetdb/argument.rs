@@ -158,23 +158,32 @@ pub(super) fn at_path<'a>(
     root: &Path,
     path: &str,
 ) -> Result<Option<Entry<'a>>, IndexError> {
+    for hint in paths_in_project(root, path) {
+        if let Some(entry) = index.find_by_hint(&hint)? {
+            return Ok(Some(entry));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the paths relative to the project that a path may stand for: it is relative to the project or to the current
+/// directory. That of a `.meta` stands for its asset.
+pub(super) fn paths_in_project(root: &Path, path: &str) -> Vec<String> {
     let given = path.replace('\\', "/");
     let given = given.trim_end_matches('/');
     let given = given.strip_suffix(".meta").unwrap_or(given);
-    let plain = given.strip_prefix("./").unwrap_or(given);
-    if let Some(entry) = index.find_by_hint(plain)? {
-        return Ok(Some(entry));
+    let mut paths = Vec::new();
+    if !Path::new(given).has_root() {
+        paths.push(given.strip_prefix("./").unwrap_or(given).to_owned());
     }
     let here = std::path::absolute(given).ok();
     // The asset itself may be a link: only its directory is canonicalized.
     let real =
         here.as_ref().and_then(|path| Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?)));
     for path in [here.as_ref(), real.as_ref()].into_iter().flatten() {
-        if let Some(hint) = path.strip_prefix(root).ok().and_then(Path::to_str)
-            && let Some(entry) = index.find_by_hint(&hint.replace('\\', "/"))?
-        {
-            return Ok(Some(entry));
+        if let Some(hint) = path.strip_prefix(root).ok().and_then(Path::to_str) {
+            paths.push(hint.replace('\\', "/"));
         }
     }
-    Ok(None)
+    paths
 }

@@ -6,7 +6,9 @@ use ::unity_assetdb::bake::{
     BakeError, BakeOptions, Extra, NameSanitizer, bake_with, refresh as refresh_index,
 };
 use ::unity_assetdb::index::Index;
+use ::unity_assetdb::query::check::grouped;
 use ::unity_assetdb::query::duplicates::duplicate_guid;
+use ::unity_assetdb::store::StoreError;
 use kiln_cli::interrupt;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
@@ -58,8 +60,8 @@ pub(super) fn bake(session: &Session, args: &BakeArgs) -> Result<u8, Failure> {
             let _ = writeln!(io::stderr(), "waiting for another bake of this output directory to finish");
         });
     let report = bake_with(&options, &extra).map_err(|error| failure(&root, error))?;
-    for diag in &report.warnings {
-        session.reporter.say(diag);
+    for diag in grouped(report.warnings.clone()) {
+        session.reporter.say(&diag);
     }
     if session.reporter.json {
         let warnings = session.reporter.diags_json(&report.warnings);
@@ -139,6 +141,11 @@ fn failure(root: &Path, error: BakeError) -> Failure {
         BakeError::Objects(found) => Failure::new(found, FAILED),
         BakeError::Output(diag) => Failure::new(vec![*diag], FATAL),
         BakeError::Walk(error) => Diag::new(Code::UnityProject, error.to_string()).into(),
+        BakeError::Store(StoreError::Io(error)) => {
+            let diag = Diag::new(Code::UnityBake, format!("cannot update the index: {error}"));
+            let hint = "pass --out-dir DIR to keep the index in another directory, or --no-refresh to query the last one";
+            Failure::new(vec![diag.hint(hint)], FATAL)
+        }
         error => Failure::new(vec![Diag::new(Code::UnityBake, error.to_string())], FATAL),
     }
 }

@@ -6,10 +6,12 @@
 use super::args::EditArgs;
 use super::argument::{Subject, subject};
 use super::git::Git;
+use super::not_indexed;
 use super::{Failure, Session};
 use ::unity_assetdb::index::{Entry, Index};
-use ::unity_assetdb::query::annotate::short_type;
-use ::unity_assetdb::query::replace::{RewrittenFile, Target, parse_target, replace as plan};
+use ::unity_assetdb::query::replace::{ReplaceTarget, RewrittenFile, parse_replace_target, replace as plan};
+use ::unity_assetdb::query::suggest::suggest;
+use ::unity_assetdb::query::type_names::short_type;
 use ::unity_assetdb::walk::is_hidden;
 use kiln_cli::render;
 use kiln_cli::reporter::{FAILED, OK};
@@ -40,6 +42,30 @@ fn usage(message: String) -> Failure {
     Diag::new(Code::Usage, message).into()
 }
 
+/// The failure for an argument that no asset of the project has, or several have. The exit code is that of a lookup.
+fn not_one_asset(index: &Index, root: &Path, subject: &Subject<'_>, text: &str) -> Result<Failure, Failure> {
+    let diag = match subject {
+        Subject::Candidates(found) => {
+            let count = found.len();
+            Diag::new(
+                Code::Usage,
+                format!("{count} objects are named {text}; pass the path or GUID of one of them"),
+            )
+        }
+        _ => {
+            let diag = Diag::new(Code::Usage, format!("no asset found: {text}"));
+            match not_indexed::reason(index, root, text)? {
+                Some(reason) => diag.hint(reason),
+                None => match suggest(index, text)? {
+                    none if none.is_empty() => diag,
+                    near => diag.hint(format!("did you mean: {}", near.join(", "))),
+                },
+            }
+        }
+    };
+    Ok(Failure::new(vec![diag], FAILED))
+}
+
 /// Checks that none of the files has uncommitted changes.
 fn check_clean(root: &Path, paths: &[String], options: EditArgs) -> Result<(), Failure> {
     if options.force || options.dry_run {
@@ -67,18 +93,14 @@ fn check_clean(root: &Path, paths: &[String], options: EditArgs) -> Result<(), F
 }
 
 /// Returns the asset or object that an argument of `replace` denotes.
-fn target(index: &Index, root: &Path, text: &str) -> Result<Target, Failure> {
-    if let Some(target) = parse_target(text) {
+fn target(index: &Index, root: &Path, text: &str) -> Result<ReplaceTarget, Failure> {
+    if let Some(target) = parse_replace_target(text) {
         return Ok(target);
     }
     match subject(index, root, text)? {
-        Subject::Asset { guid, file_id } => Ok(Target::new(guid, file_id)),
-        Subject::Candidates(found) => Err(usage(format!(
-            "{} objects are named {text}; pass the path or GUID of one of them",
-            found.len()
-        ))),
+        Subject::Asset { guid, file_id } => Ok(ReplaceTarget::new(guid, file_id)),
         Subject::Folder { .. } => Err(usage(format!("expected an asset, found the folder {text:?}"))),
-        Subject::Unknown => Err(usage(format!("no asset found: {text}"))),
+        other => Err(not_one_asset(index, root, &other, text)?),
     }
 }
 
@@ -122,13 +144,17 @@ pub(super) fn replace_in(
     notes.extend(type_change(index, old, new)?.filter(|_| count > 0));
     let done = if options.dry_run { "would change" } else { "changed" };
     let references = render::count(count, "reference", "references");
-    notes.push(format!("{references} in {} {done}", render::count(paths.len(), "file", "files")));
+    if count == 0 && plan.skipped.is_empty() {
+        notes.push("nothing to replace: no file refers to the old asset".to_owned());
+    } else {
+        notes.push(format!("{references} in {} {done}", render::count(paths.len(), "file", "files")));
+    }
     Ok(Edited { lines, notes, changed: count > 0 })
 }
 
 /// Returns a remark if both assets as a whole have different types: Unity drops a reference of a type that a field cannot hold.
-fn type_change(index: &Index, old: Target, new: Target) -> Result<Option<String>, Failure> {
-    let whole = |target: Target| target.file_id.is_none().then_some(target.guid);
+fn type_change(index: &Index, old: ReplaceTarget, new: ReplaceTarget) -> Result<Option<String>, Failure> {
+    let whole = |target: ReplaceTarget| target.file_id.is_none().then_some(target.guid);
     let (Some(old), Some(new)) = (whole(old), whole(new)) else { return Ok(None) };
     let (Some(old), Some(new)) = (index.find_by_guid(old)?, index.find_by_guid(new)?) else {
         return Ok(None);
@@ -184,13 +210,14 @@ pub(super) fn mv_in(
     to: &str,
     options: EditArgs,
 ) -> Result<Edited, Failure> {
-    let entry = match subject(index, root, from)? {
-        Subject::Asset { guid, .. } => index.find_by_guid(guid)?,
-        Subject::Folder { hint, .. } => index.find_by_hint(&hint)?,
+    let subject = subject(index, root, from)?;
+    let entry = match &subject {
+        Subject::Asset { guid, .. } => index.find_by_guid(*guid)?,
+        Subject::Folder { hint, .. } => index.find_by_hint(hint)?,
         _ => None,
     };
     let Some(entry) = entry.filter(|entry| !entry.is_settings()) else {
-        return Err(usage(format!("no asset found: {from}")));
+        return Err(not_one_asset(index, root, &subject, from)?);
     };
     let old = entry.hint()?;
     let new = destination(root, &old, to)?;

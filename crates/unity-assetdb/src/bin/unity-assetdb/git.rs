@@ -67,7 +67,11 @@ impl Git {
     pub(super) fn open(root: &Path) -> Result<Git, Diag> {
         let overrides = NO_PROGRAMS.map(str::to_owned).to_vec();
         let mut git = Git { root: root.to_owned(), overrides };
-        let inside = git.run(&["rev-parse", "--is-inside-work-tree"])?;
+        let inside = git.run(&["rev-parse", "--is-inside-work-tree"]).map_err(|diag| {
+            // `git` runs with messages in English.
+            let is_missing = diag.message.contains("not a git repository");
+            if is_missing { failed("the project is in no Git repository") } else { diag }
+        })?;
         if inside.trim_ascii() != b"true" {
             return Err(failed("the project is in no work tree of Git"));
         }

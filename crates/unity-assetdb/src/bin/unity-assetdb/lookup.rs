@@ -3,18 +3,20 @@
 //! Each returns an [`Answer`], which the command line prints and the MCP server sends.
 
 use super::argument::{Subject, subject};
+use super::not_indexed;
 use super::rows::{Cell, Rows};
 use super::{Failure, Session};
 use ::unity_assetdb::class_id::{ClassId, class_name};
-use ::unity_assetdb::guid::{self, Guid};
+use ::unity_assetdb::guid::Guid;
 use ::unity_assetdb::index::{Entry, Index, IndexError, Reference, Resolved, Use};
-use ::unity_assetdb::query::annotate::short_type;
 use ::unity_assetdb::query::graph::{Reached, dependencies, dependents, why as shortest_chain};
 use ::unity_assetdb::query::inner::{Inner, Target, TargetStatus};
 use ::unity_assetdb::query::suggest::{suggest, suggest_type};
+use ::unity_assetdb::query::type_names::{short_type, types_named};
 use ::unity_assetdb::store::AssetType;
 use kiln_cli::render;
 use kiln_cli::reporter::{FAILED, OK};
+use kiln_engine::{Code, Diag};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry::{Occupied, Vacant};
 use std::path::Path;
@@ -62,37 +64,76 @@ impl TypeNames {
     }
 }
 
-/// The row of an asset.
-fn row(index: &Index, entry: &Entry<'_>) -> Result<Vec<Cell>, IndexError> {
-    asset_row(entry, &short_type(index, &entry.type_name()?)?)
+/// Adds the row of an asset.
+fn push_asset(
+    rows: &mut Rows,
+    index: &Index,
+    types: &mut TypeNames,
+    entry: &Entry<'_>,
+) -> Result<(), IndexError> {
+    let kind = types.of(index, entry)?;
+    rows.push(&[Cell::Guid(entry.guid()), entry.name()?.into(), kind.into(), (&entry.hint()?).into()]);
+    Ok(())
 }
 
-/// The row of an asset whose type is known.
-fn asset_row(entry: &Entry<'_>, kind: &str) -> Result<Vec<Cell>, IndexError> {
-    Ok(vec![Guid(entry.guid()).to_string().into(), entry.name()?.into(), kind.into(), entry.hint()?.into()])
-}
-
-/// The row of an asset or of something inside it.
-fn object_row(index: &Index, resolved: &Resolved<'_>) -> Result<Vec<Cell>, IndexError> {
+/// Adds the row of an asset or of something inside it.
+fn push_object(
+    rows: &mut Rows,
+    index: &Index,
+    types: &mut TypeNames,
+    resolved: &Resolved<'_>,
+) -> Result<(), IndexError> {
     match resolved {
-        Resolved::Sub(_, sub) => typed_row(resolved, &class_name(sub.class_id)),
-        _ => typed_row(resolved, &short_type(index, &resolved.entry().type_name()?)?),
+        Resolved::Sub(_, sub) => push_typed(rows, resolved, &class_name(sub.class_id)),
+        _ => push_typed(rows, resolved, types.of(index, &resolved.entry())?),
     }
 }
 
-/// The row of an object whose type is known.
-fn typed_row(resolved: &Resolved<'_>, kind: &str) -> Result<Vec<Cell>, IndexError> {
+/// Adds the row of an object whose type is known.
+fn push_typed(rows: &mut Rows, resolved: &Resolved<'_>, kind: &str) -> Result<(), IndexError> {
     let entry = resolved.entry();
     let (file_id, name) = match resolved {
         Resolved::Sub(_, sub) => (sub.file_id, sub.name),
         _ => (entry.main_file_id(), entry.name()?),
     };
-    let guid = Guid(entry.guid()).to_string();
-    Ok(vec![guid.into(), file_id.to_string().into(), name.into(), kind.into(), entry.hint()?.into()])
+    let hint = entry.hint()?;
+    let (guid, file_id) = (Cell::Guid(entry.guid()), Cell::FileId(file_id));
+    rows.push(&[guid, file_id, name.into(), kind.into(), (&hint).into()]);
+    Ok(())
+}
+
+/// Returns rows of objects, sorted by these columns.
+fn sorted_objects(index: &Index, found: &[Resolved<'_>], columns: &[usize]) -> Result<Rows, IndexError> {
+    let (mut rows, mut types) = (Rows::new(OBJECT), TypeNames::default());
+    for each in found {
+        push_object(&mut rows, index, &mut types, each)?;
+    }
+    rows.sort_by_columns(columns);
+    Ok(rows)
+}
+
+/// The answer for an argument that no asset has: the reason, if a file of the project has it, or suggestions.
+fn no_asset(index: &Index, root: &Path, wanted: &str) -> Result<Answer, Failure> {
+    if wanted.trim().is_empty() {
+        let message = "expected an asset, found an empty argument";
+        return Err(Diag::new(Code::Usage, message).hint("pass its path, name or GUID").into());
+    }
+    match not_indexed::reason(index, root, wanted)? {
+        Some(reason) => {
+            Ok(Answer::of(Rows::new(OBJECT)).note(format!("no asset found: {wanted}")).note(reason))
+        }
+        None => not_found(index, "asset", wanted),
+    }
 }
 
 /// The answer for an argument that nothing in the project has, with suggestions.
 fn not_found(index: &Index, what: &str, wanted: &str) -> Result<Answer, Failure> {
+    if let Some((path, line)) = wanted.rsplit_once(':')
+        && line.parse::<usize>().is_ok()
+        && index.find_by_hint(path.strip_suffix(".meta").unwrap_or(path))?.is_some()
+    {
+        return Ok(Answer::of(Rows::new(OBJECT)).note(format!("no reference found on line {line} of {path}")));
+    }
     let near = suggest(index, wanted)?;
     let answer = Answer::of(Rows::new(OBJECT)).note(format!("no {what} found: {wanted}"));
     Ok(match near.is_empty() {
@@ -103,10 +144,7 @@ fn not_found(index: &Index, what: &str, wanted: &str) -> Result<Answer, Failure>
 
 /// The answer for a name that several objects have: all of them.
 fn candidates(index: &Index, wanted: &str, found: &[Resolved<'_>]) -> Result<Answer, Failure> {
-    let mut rows = found.iter().map(|each| object_row(index, each)).collect::<Result<Vec<_>, _>>()?;
-    rows.sort_by(|a, b| (&a[4], &a[1]).cmp(&(&b[4], &b[1])));
-    let mut table = Rows::new(OBJECT);
-    rows.into_iter().for_each(|row| table.push(row));
+    let table = sorted_objects(index, found, &[4, 1])?;
     let note =
         format!("{} objects are named {wanted}; pass the GUID or the path of one of them", found.len());
     Ok(Answer { code: FAILED, ..Answer::of(table).note(note) })
@@ -122,11 +160,11 @@ fn assets<'a>(index: &'a Index, root: &Path, text: &str) -> Result<Assets<'a>, F
     Ok(match subject(index, root, text)? {
         Subject::Asset { guid, .. } => match index.find_by_guid(guid)? {
             Some(entry) => Assets::Found(vec![entry]),
-            None => Assets::Unanswered(not_found(index, "asset", text)?),
+            None => Assets::Unanswered(no_asset(index, root, text)?),
         },
         Subject::Folder { assets, .. } => Assets::Found(assets),
         Subject::Candidates(found) => Assets::Unanswered(candidates(index, text, &found)?),
-        Subject::Unknown => Assets::Unanswered(not_found(index, "asset", text)?),
+        Subject::Unknown => Assets::Unanswered(no_asset(index, root, text)?),
     })
 }
 
@@ -156,12 +194,12 @@ pub(super) fn asset(index: &Index, root: &Path, text: &str) -> Result<Answer, Fa
             Assets::Unanswered(answer) => return Ok(answer),
         },
     };
-    let mut rows = Rows::new(ASSET);
+    let (mut rows, mut types) = (Rows::new(ASSET), TypeNames::default());
     for entry in entries {
-        rows.push(row(index, &entry)?);
+        push_asset(&mut rows, index, &mut types, &entry)?;
     }
     match rows.len() {
-        0 => not_found(index, "asset", text),
+        0 => no_asset(index, root, text),
         _ => Ok(Answer::of(rows)),
     }
 }
@@ -178,10 +216,10 @@ pub(super) fn resolve(
         Subject::Asset { guid, file_id } => (guid, file_id),
         Subject::Folder { hint, .. } => match index.find_by_hint(&hint)? {
             Some(entry) => (entry.guid(), None),
-            None => return not_found(index, "asset", text),
+            None => return no_asset(index, root, text),
         },
         Subject::Candidates(found) => return candidates(index, text, &found),
-        Subject::Unknown => return not_found(index, "asset", text),
+        Subject::Unknown => return no_asset(index, root, text),
     };
     let file_id = file_id.or(found).unwrap_or(0);
     let mut rows = Rows::new(OBJECT);
@@ -198,22 +236,23 @@ pub(super) fn resolve(
                 Some(Resolved::Asset(entry)) => entry.main_file_id(),
                 _ => file_id,
             };
-            rows.push(vec![
-                Guid(guid).to_string().into(),
-                shown.to_string().into(),
-                target.name.into(),
-                target.type_name.into(),
-                target.path.into(),
+            rows.push(&[
+                Cell::Guid(guid),
+                Cell::FileId(shown),
+                (&target.name).into(),
+                (&target.type_name).into(),
+                (&target.path).into(),
             ]);
         }
     }
     // The others that claim the GUID, in a project whose bake fails because of them.
+    let mut types = TypeNames::default();
     for entry in index.claimants(guid)?.iter().skip(1) {
         let resolved = match entry.sub(file_id)? {
             Some(sub) => Resolved::Sub(*entry, sub),
             None => Resolved::Asset(*entry),
         };
-        rows.push(object_row(index, &resolved)?);
+        push_object(&mut rows, index, &mut types, &resolved)?;
     }
     let answer = Answer::of(rows);
     Ok(match note {
@@ -228,11 +267,7 @@ pub(super) fn find(index: &Index, pattern: &str) -> Result<Answer, Failure> {
     if found.is_empty() {
         return not_found(index, "matching name", pattern);
     }
-    let mut rows = found.iter().map(|each| object_row(index, each)).collect::<Result<Vec<_>, _>>()?;
-    rows.sort_by(|a, b| (&a[2], &a[4], &a[1]).cmp(&(&b[2], &b[4], &b[1])));
-    let mut table = Rows::new(OBJECT);
-    rows.into_iter().for_each(|row| table.push(row));
-    Ok(Answer::of(table))
+    Ok(Answer::of(sorted_objects(index, &found, &[2, 4, 1])?))
 }
 
 fn is_glob(pattern: &str) -> bool {
@@ -275,31 +310,28 @@ fn matches_glob(pattern: &str, text: &str) -> bool {
 
 /// Lists all assets, or the assets and sub-assets of one type.
 pub(super) fn list(index: &Index, kind: Option<&str>) -> Result<Answer, Failure> {
-    let mut rows = Vec::new();
+    let mut rows = Rows::new(if kind.is_some() { OBJECT } else { ASSET });
     match kind {
         Some(kind) => {
             for (wanted, shown) in types_named(index, kind)? {
                 for object in index.of_type(wanted)? {
-                    rows.push(typed_row(&object?, &shown)?);
+                    push_typed(&mut rows, &object?, &shown)?;
                 }
             }
+            rows.sort_by_columns(&[4, 1]);
         }
         None => {
             let mut types = TypeNames::default();
             for entry in index.entries() {
                 let entry = entry?;
                 if entry.is_listed() {
-                    rows.push(asset_row(&entry, types.of(index, &entry)?)?);
+                    push_asset(&mut rows, index, &mut types, &entry)?;
                 }
             }
+            rows.sort_by_columns(&[3, 1]);
         }
     }
-    let columns = if kind.is_some() { OBJECT } else { ASSET };
-    let path = columns.len() - 1;
-    rows.sort_by(|a, b| (&a[path], &a[1]).cmp(&(&b[path], &b[1])));
-    let mut table = Rows::new(columns);
-    rows.into_iter().for_each(|row| table.push(row));
-    let answer = Answer::of(table);
+    let answer = Answer::of(rows);
     let Some(kind) = kind.filter(|_| answer.rows.len() == 0) else { return Ok(answer) };
     let is_class = ClassId::from_name(kind).is_some() || kind.parse::<u32>().is_ok();
     if is_class {
@@ -313,65 +345,72 @@ pub(super) fn list(index: &Index, kind: Option<&str>) -> Result<Answer, Failure>
     })
 }
 
-/// Returns the types that a word names, each with the name to show: a class by name or number, a script by name or as
-/// `Script:` and its GUID. Case is ignored.
-fn types_named(index: &Index, kind: &str) -> Result<Vec<(AssetType, String)>, IndexError> {
-    let lower = kind.to_lowercase();
-    let mut types = Vec::new();
-    for each in index.types()? {
-        if let AssetType::Native(class) = each {
-            let name = class_name(class);
-            if kind.eq_ignore_ascii_case(&name) || kind == class.to_string() {
-                types.push((each, name.into_owned()));
-            }
-        }
-    }
-    let guid = lower.strip_prefix("script:").and_then(guid::parse);
-    let named = index.named_like(&lower, |name| name == lower)?.into_iter();
-    let named = named.filter(|found| matches!(found, Resolved::Asset(_))).map(|found| found.entry().guid());
-    for script in named.chain(guid) {
-        if let Some(each) = index.script_type(script)? {
-            types.push((each, short_type(index, &format!("Script:{}", Guid(script)))?));
-        }
-    }
-    Ok(types)
+/// The references that `uses` lists.
+#[derive(Default)]
+struct ListedUses<'a> {
+    /// The paths of the files with references, each once.
+    paths: Vec<String>,
+    /// The references, each with the index of its path and the name of the object.
+    uses: Vec<(u32, Reference, &'a str)>,
 }
 
-/// A reference as `uses` lists it, in the order of the rows: path, line, count, fileID, name of the object.
-type ListedUse<'a> = (String, u32, u32, i64, &'a str);
+impl<'a> ListedUses<'a> {
+    /// Adds the references of one asset: those in its file and those in its `.meta`.
+    fn push(&mut self, source: &str, uses: impl Iterator<Item = (Reference, &'a str)>) {
+        let mut at = [None; 2];
+        for (reference, object) in uses {
+            let path = *at[usize::from(reference.in_meta)].get_or_insert_with(|| {
+                self.paths.push(if reference.in_meta { format!("{source}.meta") } else { source.to_owned() });
+                self.paths.len() as u32 - 1
+            });
+            self.uses.push((path, reference, object));
+        }
+    }
+
+    /// Returns the rows by path, line, count, fileID and object.
+    fn rows(mut self) -> Rows {
+        let mut order: Vec<u32> = (0..self.paths.len() as u32).collect();
+        order.sort_by(|a, b| self.paths[*a as usize].cmp(&self.paths[*b as usize]));
+        let mut rank = vec![0; order.len()];
+        order.iter().zip(0u32..).for_each(|(at, n)| rank[*at as usize] = n);
+        self.uses.sort_unstable_by_key(|(path, each, object)| {
+            (rank[*path as usize], each.line, each.count, each.file_id, *object)
+        });
+        let mut rows = Rows::new(&["path", "line", "count", "fileID", "object"]);
+        for (path, Reference { line, count, file_id, .. }, object) in self.uses {
+            let (path, object) = ((&self.paths[path as usize]).into(), Cell::optional(object));
+            rows.push(&[path, line.into(), count.into(), Cell::FileId(file_id), object]);
+        }
+        rows
+    }
+}
 
 /// Lists the references to an asset, an object, or the assets of a folder from outside of it.
 pub(super) fn uses(index: &Index, root: &Path, text: &str) -> Result<Answer, Failure> {
-    let mut found = match subject(index, root, text)? {
+    let found = match subject(index, root, text)? {
         Subject::Asset { guid, file_id } => uses_of_guid(index, guid, file_id)?,
         Subject::Folder { hint, assets } => uses_of_folder(index, &hint, assets)?,
         Subject::Candidates(found) => return candidates(index, text, &found),
-        Subject::Unknown => return not_found(index, "asset", text),
+        Subject::Unknown => return no_asset(index, root, text),
     };
-    found.sort();
-    let mut rows = Rows::new(&["path", "line", "count", "fileID", "object"]);
-    for (path, line, count, file_id, object) in found {
-        let file_id = file_id.to_string().into();
-        let object = if object.is_empty() { Cell::None } else { object.into() };
-        rows.push(vec![path.into(), line.into(), count.into(), file_id, object]);
-    }
-    let answer = Answer::of(rows);
+    let answer = Answer::of(found.rows());
     Ok(if answer.rows.len() == 0 { answer.note(format!("no asset refers to {text}")) } else { answer })
 }
 
 /// Returns the references to a GUID, which the index may not know, or to one object of its asset.
-fn uses_of_guid(index: &Index, guid: u128, file_id: Option<i64>) -> Result<Vec<ListedUse<'_>>, IndexError> {
+fn uses_of_guid(index: &Index, guid: u128, file_id: Option<i64>) -> Result<ListedUses<'_>, IndexError> {
     let target = index.find_by_guid(guid)?;
-    let mut found = Vec::new();
-    for (source, reference) in index.uses(guid)? {
-        if file_id.is_some_and(|id| id != reference.file_id) {
-            continue;
+    let mut found = ListedUses::default();
+    let mut listed = Vec::new();
+    for uses in index.uses(guid)?.chunk_by(|a, b| a.0 == b.0) {
+        for (_, reference) in uses.iter().filter(|(_, each)| file_id.is_none_or(|id| id == each.file_id)) {
+            let object = match target {
+                Some(target) => target.resolve(reference.file_id)?.name()?,
+                None => "",
+            };
+            listed.push((*reference, object));
         }
-        let object = match target {
-            Some(target) => target.resolve(reference.file_id)?.name()?,
-            None => "",
-        };
-        found.push(listed_use(&source.hint()?, reference, object));
+        found.push(&uses[0].0.hint()?, listed.drain(..));
     }
     Ok(found)
 }
@@ -381,27 +420,22 @@ fn uses_of_folder<'a>(
     index: &'a Index,
     hint: &str,
     mut assets: Vec<Entry<'a>>,
-) -> Result<Vec<ListedUse<'a>>, IndexError> {
+) -> Result<ListedUses<'a>, IndexError> {
     assets.extend(index.find_by_hint(hint)?);
     let inside = format!("{hint}/");
-    let mut found = Vec::new();
+    let mut found = ListedUses::default();
+    let mut listed = Vec::new();
     for uses in index.uses_of_any(&assets)?.chunk_by(|a, b| a.source == b.source) {
         let source = uses[0].source.hint()?;
         if source.starts_with(&inside) {
             continue;
         }
         for Use { target, reference, .. } in uses {
-            let object = target.resolve(reference.file_id)?.name()?;
-            found.push(listed_use(&source, *reference, object));
+            listed.push((*reference, target.resolve(reference.file_id)?.name()?));
         }
+        found.push(&source, listed.drain(..));
     }
     Ok(found)
-}
-
-fn listed_use<'a>(source: &str, reference: Reference, object: &'a str) -> ListedUse<'a> {
-    let Reference { line, count, file_id, in_meta, .. } = reference;
-    let path = if in_meta { format!("{source}.meta") } else { source.to_owned() };
-    (path, line, count, file_id, object)
 }
 
 /// Lists the references of an asset, or of the assets of a folder.
@@ -414,14 +448,14 @@ pub(super) fn deps(index: &Index, root: &Path, text: &str) -> Result<Answer, Fai
     let mut rows = Rows::new(&["guid", "fileID", "line", "name", "type", "path", "inMeta"]);
     for each in entries.iter().map(|entry| entry.references()).collect::<Result<Vec<_>, _>>()?.concat() {
         let Target { name, type_name, path, .. } = inner.target(each.guid, each.file_id)?;
-        let kind = if type_name.is_empty() { "unknown".to_owned() } else { type_name };
-        rows.push(vec![
-            Guid(each.guid).to_string().into(),
-            each.file_id.to_string().into(),
+        let kind = if type_name.is_empty() { "unknown" } else { &type_name };
+        rows.push(&[
+            Cell::Guid(each.guid),
+            Cell::FileId(each.file_id),
             each.line.into(),
-            Cell::optional(name),
+            Cell::optional(&name),
             kind.into(),
-            Cell::optional(path),
+            Cell::optional(&path),
             each.in_meta.into(),
         ]);
     }
@@ -465,14 +499,11 @@ pub(super) fn recursive(
     let mut total = 0;
     let mut types = TypeNames::default();
     for each in found {
-        let kind = types.of(index, &each.entry)?.to_owned();
+        let kind = types.of(index, &each.entry)?;
         let len = if size { bytes(&each.hint) } else { 0 };
         total += len;
-        let mut row = vec![each.hint.into(), kind.into(), each.depth.into(), each.through.into()];
-        if size {
-            row.push(len.into());
-        }
-        rows.push(row);
+        let row = [(&each.hint).into(), kind.into(), each.depth.into(), (&each.through).into(), len.into()];
+        rows.push(&row[..columns.len()]);
     }
     let count = rows.len();
     let answer = Answer::of(rows);
@@ -512,8 +543,9 @@ pub(super) fn why(index: &Index, root: &Path, text: &str, all_scenes: bool) -> R
     for step in chain {
         let kind = short_type(index, &step.entry.type_name()?)?;
         let line = if step.line == 0 { Cell::None } else { step.line.into() };
-        let reason = step.root.map_or(Cell::None, |root| root.to_string().into());
-        rows.push(vec![step.hint.into(), kind.into(), line, step.in_meta.into(), reason]);
+        let reason = step.root.map(|root| root.to_string()).unwrap_or_default();
+        let row = [(&step.hint).into(), (&kind).into(), line, step.in_meta.into(), Cell::optional(&reason)];
+        rows.push(&row);
     }
     Ok(Answer::of(rows))
 }

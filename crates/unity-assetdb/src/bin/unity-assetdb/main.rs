@@ -13,6 +13,7 @@ mod json_rpc;
 mod lookup;
 mod lsp;
 mod mcp;
+mod not_indexed;
 mod review;
 mod rows;
 mod warm_index;
@@ -20,7 +21,7 @@ mod watch;
 
 use ::unity_assetdb::index::{Index, IndexError};
 use ::unity_assetdb::query::duplicates::duplicates;
-use ::unity_assetdb::walk;
+use ::unity_assetdb::walk::{self, WalkError};
 use args::{Cli, Command, Common};
 use clap::CommandFactory;
 use kiln_cli::diagnostics::parse_arguments;
@@ -29,6 +30,7 @@ use kiln_cli::reporter::{ExitStatus, FATAL, Reporter};
 use kiln_engine::{Code, Diag};
 use lookup::{Direction, answer};
 use std::cell::{Cell, OnceCell};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use warm_index::WarmIndex;
@@ -149,7 +151,16 @@ impl Session {
     /// The root of the project.
     fn root(&self) -> Result<PathBuf, Diag> {
         let root = walk::resolve_project_root(self.project.as_deref()).map_err(|error| {
-            Diag::new(Code::UnityProject, error.to_string())
+            let message = match error {
+                WalkError::Canonicalize(path, error) if error.kind() == io::ErrorKind::NotFound => {
+                    format!("the project directory {} does not exist", path.display())
+                }
+                WalkError::Canonicalize(path, error) => {
+                    format!("cannot open the project directory {}: {error}", path.display())
+                }
+                error => error.to_string(),
+            };
+            Diag::new(Code::UnityProject, message)
                 .hint("change to the directory of a Unity project, or pass --project DIR")
         })?;
         self.reporter.diagnostics.set_path_bases(&[&root]);

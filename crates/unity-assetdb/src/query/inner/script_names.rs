@@ -49,7 +49,7 @@ impl Inner<'_> {
             return Ok(None);
         }
         let Some(home) = self.home(guid)? else { return Ok(None) };
-        home.index().find_by_guid(guid)?.map(|entry| entry.stem()).transpose()
+        home.entry(guid)?.map(|entry| entry.stem()).transpose()
     }
 
     /// Searches the files that refer to a script for a document that states its class.

@@ -46,8 +46,9 @@ impl Position {
 pub(super) struct YamlObjects {
     /// All documents, ascending by fileID; of equal ones the first in the file counts.
     positions: Vec<Position>,
-    /// The fileIDs of the prefab instances, in the order of the file.
-    pub(super) instances: Vec<i64>,
+    /// The fileIDs of the prefab instances, in the order of the file, with the GUIDs of their prefabs as far as those were
+    /// found by the scan.
+    pub(super) instances: Vec<(i64, Option<u128>)>,
 }
 
 /// The keys of a document that names depend on.
@@ -106,6 +107,10 @@ impl YamlObjects {
         // Not a stable sort, which allocates half of the table again.
         found.positions.sort_unstable_by_key(|each| (each.file_id, each.start));
         found.positions.dedup_by_key(|each| each.file_id);
+        // Most files fit the buffer, and their documents need not be read again.
+        if at == 0 && !found.instances.is_empty() {
+            found.find_prefabs(&buffer[..filled], 1);
+        }
         Ok(Some(found))
     }
 
@@ -117,7 +122,7 @@ impl YamlObjects {
             return;
         }
         if header.class_id == ClassId::Prefab as u32 && !header.stripped {
-            self.instances.push(header.file_id);
+            self.instances.push((header.file_id, None));
         }
         let class_id = header.class_id | if header.stripped { STRIPPED } else { 0 };
         self.positions.push(Position { file_id: header.file_id, start, len: 0, class_id });
@@ -127,6 +132,23 @@ impl YamlObjects {
         if let Some(last) = self.positions.last_mut().filter(|last| last.len == 0) {
             last.len = u32::try_from(end - last.start).unwrap_or(u32::MAX);
         }
+    }
+
+    /// Finds the prefabs of the instances in the whole text of the file, where `start` is the offset of its first byte.
+    fn find_prefabs(&mut self, text: &[u8], start: usize) {
+        let mut instances = std::mem::take(&mut self.instances);
+        for (file_id, prefab) in &mut instances {
+            *prefab = self.find(*file_id).and_then(|position| {
+                let start = start + usize::try_from(position.start).ok()?;
+                Details::prefab_of(text.get(start..start + position.len as usize)?)
+            });
+        }
+        self.instances = instances;
+    }
+
+    /// Returns the number of documents.
+    pub(super) fn len(&self) -> usize {
+        self.positions.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -151,23 +173,15 @@ impl Details {
         Ok(header.map(|header| Details::parse(&text, header.class_id)))
     }
 
+    /// Returns the GUID of the prefab that an instance is made of.
+    fn prefab_of(text: &[u8]) -> Option<u128> {
+        foreign(text, [b"\n  m_SourcePrefab:", b"\n  m_ParentPrefab:"]).map(|(guid, _)| guid)
+    }
+
     fn parse(text: &[u8], class_id: u32) -> Details {
         let value = |key: &[u8]| memmem::find(text, key).map(|at| &text[at + key.len()..]);
-        let reference = |key: &[u8]| {
-            let rest = value(key)?.trim_ascii_start().strip_prefix(b"{fileID:")?;
-            let end = memchr::memchr(b'}', &rest[..rest.len().min(160)])?;
-            let id = rest[..end].split(|byte| *byte == b',').next()?.trim_ascii();
-            let id: i64 = std::str::from_utf8(id).ok()?.parse().ok()?;
-            let mut guid = None;
-            refs::scan(&rest[..end], 0, |found| guid = guid.or(Some(found.guid)));
-            Some((guid, id))
-        };
-        let foreign = |keys: [&[u8]; 2]| {
-            keys.into_iter().find_map(|key| {
-                let (guid, id) = reference(key)?;
-                Some((guid?, id))
-            })
-        };
+        let reference = |key: &[u8]| reference(text, key);
+        let foreign = |keys: [&[u8]; 2]| foreign(text, keys);
         let local = |key: &[u8]| reference(key).map(|(_, id)| id).filter(|id| *id != 0);
         let string = |key: &[u8]| {
             value(key).map(|rest| scalar::decode(rest, 2).into_owned()).filter(|name| !name.is_empty())
@@ -182,12 +196,41 @@ impl Details {
             ..Details::default()
         };
         if class_id == ClassId::Prefab as u32 {
-            let prefab = foreign([b"\n  m_SourcePrefab:", b"\n  m_ParentPrefab:"]);
-            details.prefab = prefab.map(|(guid, _)| guid);
+            details.prefab = Details::prefab_of(text);
             details.names = name_overrides(text);
         }
         details
     }
+}
+
+/// Returns the reference after a key of a document: its GUID, if it has one, and its fileID.
+fn reference(text: &[u8], key: &[u8]) -> Option<(Option<u128>, i64)> {
+    let rest = memmem::find(text, key).map(|at| &text[at + key.len()..])?;
+    let rest = rest.trim_ascii_start().strip_prefix(b"{fileID:")?;
+    let end = memchr::memchr(b'}', &rest[..rest.len().min(160)])?;
+    let id = rest[..end].split(|byte| *byte == b',').next()?.trim_ascii();
+    let id: i64 = std::str::from_utf8(id).ok()?.parse().ok()?;
+    let mut guid = None;
+    refs::scan(&rest[..end], 0, |found| guid = guid.or(Some(found.guid)));
+    Some((guid, id))
+}
+
+/// Returns the first reference to another file after one of two keys.
+fn foreign(text: &[u8], keys: [&[u8]; 2]) -> Option<(u128, i64)> {
+    keys.into_iter().find_map(|key| {
+        let (guid, id) = reference(text, key)?;
+        Some((guid?, id))
+    })
+}
+
+/// Returns whether a file is in another format than Unity's YAML, by its extension.
+pub(super) fn is_other_format(path: &str) -> bool {
+    const OTHER: [&str; 26] = [
+        "png", "jpg", "jpeg", "tga", "tif", "tiff", "bmp", "gif", "exr", "hdr", "psd", "cs", "dll", "wav",
+        "mp3", "ogg", "fbx", "obj", "dae", "blend", "ttf", "otf", "shader", "hlsl", "cginc", "compute",
+    ];
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    OTHER.iter().any(|other| extension.eq_ignore_ascii_case(other))
 }
 
 /// Returns the class in `Assembly::Namespace.Class`, as Unity 6 writes it.
@@ -296,7 +339,7 @@ mod tests {
         );
         let mut file = file(&text);
         let objects = YamlObjects::scan(&mut file).unwrap().unwrap();
-        assert_eq!(objects.instances, [5]);
+        assert_eq!(objects.instances, [(5, crate::guid::parse(guid))]);
         let details = Details::read(&mut file, objects.find(5).unwrap()).unwrap().unwrap();
         let guid = crate::guid::parse(guid).unwrap();
         assert_eq!(details.prefab, Some(guid));

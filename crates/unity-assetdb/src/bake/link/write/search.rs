@@ -2,8 +2,9 @@
 //! to each asset.
 
 use super::Linked;
-use crate::bake::folder::{Asset, Folder, Type, stem};
+use crate::bake::folder::{Asset, FolderView, Type};
 use crate::class_id::ClassId;
+use crate::file_name::stem;
 use crate::query::roots::{kind_of_folder, may_be_root_file};
 use crate::state::write::Writer;
 use crate::state::{
@@ -13,27 +14,28 @@ use crate::state::{
 use std::collections::BTreeMap;
 use std::io;
 
-impl Linked {
+impl Linked<'_> {
     /// Writes all names in lower case, and the offset of each block of them.
     pub(super) fn put_lower_names(&self, out: &mut Writer) -> io::Result<()> {
         let mut blocks = Vec::with_capacity((self.places.len() / NAMES_PER_BLOCK) * 2);
         let (mut at, mut count) = (0u32, 0usize);
-        let mut lower = Vec::new();
         let mut put = |out: &mut Writer, name: &str| {
             if count.is_multiple_of(NAMES_PER_BLOCK) {
                 blocks.push(at);
             }
             count += 1;
-            lower.clear();
-            if name.is_ascii() {
-                lower.extend_from_slice(name.as_bytes());
-                lower.make_ascii_lowercase();
-            } else {
-                lower.extend(name.to_lowercase().bytes());
-            }
-            lower.push(NAME_END);
-            at += lower.len() as u32;
-            out.bytes(&lower)
+            let len = out.append(|buffer| {
+                if name.is_ascii() {
+                    let start = buffer.len();
+                    buffer.extend_from_slice(name.as_bytes());
+                    buffer[start..].make_ascii_lowercase();
+                } else {
+                    buffer.extend(name.to_lowercase().bytes());
+                }
+                buffer.push(NAME_END);
+            })?;
+            at += len as u32;
+            io::Result::Ok(())
         };
         out.section(Section::LowerNames);
         let mut renamed = self.renamed.iter().filter(|each| each.sub == 0).peekable();
@@ -48,11 +50,14 @@ impl Linked {
             put(out, new.map_or(own, |each| &each.name))?;
         }
         let mut renamed = self.renamed.iter().filter(|each| each.sub > 0).peekable();
-        for (entry, place) in self.places.iter().enumerate() {
-            let folder = &self.folders[place.folder as usize];
-            for (sub, each) in folder.subs_of(place.asset as usize).iter().enumerate() {
-                let new = renamed.next_if(|new| (new.entry as usize, new.sub as usize) == (entry, sub + 1));
-                put(out, new.map_or(folder.get(each.name), |new| &new.name))?;
+        let mut entry = 0;
+        for folder in &self.folders {
+            for asset in 0..folder.assets.len() {
+                for (sub, each) in folder.subs_of(asset).iter().enumerate() {
+                    let new = renamed.next_if(|new| (new.entry, new.sub as usize) == (entry, sub + 1));
+                    put(out, new.map_or(folder.get(each.name), |new| &new.name))?;
+                }
+                entry += 1;
             }
         }
         out.section(Section::LowerNameBlocks);
@@ -119,95 +124,83 @@ impl Linked {
     /// Calls `each` for each listed asset, and then for each of their sub-assets: class, index of the script, item.
     fn for_each_object(&self, mut each: impl FnMut(u32, u32, u32)) {
         for (entry, (_, asset)) in self.assets().enumerate() {
-            if asset.flags & Asset::LISTED != 0 {
+            if self.listed[entry] {
                 match asset.kind {
                     Type::Native(class) => each(class, NONE, entry as u32),
                     Type::Script(_) => {
-                        each(ClassId::MonoBehaviour as u32, self.script_index(asset.kind), entry as u32);
+                        each(ClassId::MonoBehaviour as u32, self.script_of[entry], entry as u32);
                     }
                 }
             }
         }
-        let mut sub = 0;
-        for place in &self.places {
-            let folder = &self.folders[place.folder as usize];
-            let listed = folder.assets[place.asset as usize].flags & Asset::LISTED != 0;
-            for object in folder.subs_of(place.asset as usize) {
-                if listed {
-                    each(object.class_id, NONE, SUB | sub);
+        let (mut entry, mut sub) = (0, 0);
+        for folder in &self.folders {
+            for asset in 0..folder.assets.len() {
+                for object in folder.subs_of(asset) {
+                    if self.listed[entry] {
+                        each(object.class_id, NONE, SUB | sub);
+                    }
+                    sub += 1;
                 }
-                sub += 1;
+                entry += 1;
             }
         }
     }
 
-    /// Writes, for each asset, the assets that refer to it; and the folders that something refers to. `references` are all
-    /// references, ordered by target.
-    pub(super) fn put_incoming(&self, out: &mut Writer, references: Vec<u32>) -> io::Result<()> {
+    /// Writes, for each asset, the assets that refer to it; and the folders that something refers to.
+    pub(super) fn put_incoming(&self, out: &mut Writer) -> io::Result<()> {
         let targets = &self.targets;
-        let mut source_of = Vec::with_capacity(references.len());
-        for (source, place) in self.places.iter().enumerate() {
-            let count = self.folders[place.folder as usize].refs_of(place.asset as usize).len();
-            source_of.extend(std::iter::repeat_n(source as u32, count));
-        }
-        // In place: the references to each target become the assets that they come from, each once.
-        let mut sources = references;
-        let mut ends = Vec::with_capacity(targets.guids.len());
+        let folders = self.folders.iter();
+        let counts = folders.flat_map(|folder| (0..folder.assets.len()).map(|at| folder.refs_of(at).len()));
+        let mut sources =
+            targets.order((0..).zip(counts).flat_map(|(source, count)| std::iter::repeat_n(source, count)));
+        // In place: of the sources of each target, each is kept once.
+        // The range of each entry in them: assets that share a GUID share its references.
+        let mut lists = vec![(0u32, 0u32); self.places.len()];
+        let mut entries = self.by_guid.iter().peekable();
         let mut kept = 0;
         for (target, first) in targets.first_use.iter().enumerate() {
             let end = targets.first_use.get(target + 1).map_or(sources.len(), |next| *next as usize);
             let start = kept;
             for at in *first as usize..end {
-                let source = source_of[sources[at] as usize];
+                let source = sources[at];
                 if kept == start || sources[kept - 1] != source {
                     sources[kept] = source;
                     kept += 1;
                 }
             }
-            ends.push(kept);
-        }
-        drop(source_of);
-        let list = |target: usize| {
-            let first = target.checked_sub(1).map_or(0, |before| ends[before]);
-            &sources[first..ends[target]]
-        };
-        // The target of each entry: assets that share a GUID share its references.
-        let mut target_of = vec![NONE; self.places.len()];
-        let mut at = 0;
-        for each in &self.by_guid {
-            while targets.guids.get(at).is_some_and(|target| *target < each.guid()) {
-                at += 1;
-            }
-            if targets.guids.get(at) == Some(&each.guid()) {
-                target_of[each.entry as usize] = at as u32;
+            let guid = targets.guids[target];
+            while entries.next_if(|each| each.guid() < guid).is_some() {}
+            while let Some(each) = entries.next_if(|each| each.guid() == guid) {
+                lists[each.entry as usize] = (start as u32, kept as u32);
             }
         }
-        let of_entry = |target: u32| if target == NONE { &[] } else { list(target as usize) };
+        let list = |(start, end): (u32, u32)| &sources[start as usize..end as usize];
         out.section(Section::Incoming);
-        let mut first = 0;
-        let mut folder_is_root: Option<(&str, bool)> = None;
-        for ((folder, asset), target) in self.assets().zip(&target_of) {
-            let (_, all) = match folder_is_root {
-                Some(known) if std::ptr::eq(known.0, &*folder.path) => known,
-                _ => *folder_is_root.insert((&folder.path, kind_of_folder(&folder.path).is_some())),
-            };
-            let may_be_root = all
-                || asset.flags & Asset::SETTINGS != 0
-                || may_be_root_file(folder.name(asset.child as usize));
-            out.put(&IncomingRec { first: first | if may_be_root { MAY_BE_ROOT } else { 0 } })?;
-            first += of_entry(*target).len() as u32;
+        let (mut first, mut entry) = (0, 0);
+        for folder in &self.folders {
+            let all = kind_of_folder(folder.path).is_some();
+            for asset in folder.assets {
+                let may_be_root = all
+                    || asset.flags & Asset::SETTINGS != 0
+                    || may_be_root_file(folder.name(asset.child as usize));
+                out.put(&IncomingRec { first: first | if may_be_root { MAY_BE_ROOT } else { 0 } })?;
+                let (start, end) = lists[entry];
+                first += end - start;
+                entry += 1;
+            }
         }
         out.section(Section::Sources);
-        for target in &target_of {
-            of_entry(*target).iter().try_for_each(|source| out.put(&SourceRec { entry: *source }))?;
+        for range in &lists {
+            list(*range).iter().try_for_each(|source| out.put(&SourceRec { entry: *source }))?;
         }
         out.section(Section::ReferredFolders);
         for (entry, (folder, asset)) in self.assets().enumerate() {
-            if asset.flags & Asset::FOLDER == 0 || of_entry(target_of[entry]).is_empty() {
+            if asset.flags & Asset::FOLDER == 0 || list(lists[entry]).is_empty() {
                 continue;
             }
             let path = folder.hint(asset.child as usize);
-            let position = |path: &str| self.folders.partition_point(|each| &*each.path < path) as u32;
+            let position = |path: &str| self.folders.partition_point(|each| each.path < path) as u32;
             let own = position(&path);
             let exists = self.folders.get(own as usize).is_some_and(|each| each.path == path);
             out.put(&ReferredFolderRec {
@@ -222,10 +215,7 @@ impl Linked {
     }
 
     /// Iterates over all assets, each with its folder.
-    fn assets(&self) -> impl Iterator<Item = (&Folder, &Asset)> {
-        self.places.iter().map(|place| {
-            let folder = &*self.folders[place.folder as usize];
-            (folder, &folder.assets[place.asset as usize])
-        })
+    fn assets(&self) -> impl Iterator<Item = (&FolderView<'_>, &Asset)> {
+        self.folders.iter().flat_map(|folder| folder.assets.iter().map(move |asset| (folder, asset)))
     }
 }
