@@ -29,6 +29,7 @@ fuzz_target!(|input: (u8, u8, Vec<[[u8; 4]; 16]>)| {
         encode_rows_on(path, &view, 0..1, &options, &mut out);
         out
     };
-    let plain = encode(Path::Portable);
-    assert!(Path::available().all(|path| encode(path) == plain), "every path gives the same bytes");
+    let mut encoded = Path::available().map(encode);
+    let first = encoded.next().expect("every machine has a path");
+    assert!(encoded.all(|other| other == first), "every path gives the same bytes");
 });

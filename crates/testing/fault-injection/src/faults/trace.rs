@@ -125,15 +125,19 @@ impl Call {
         self.line.contains("(INJECTED)")
     }
 
-    /// Returns the paths of the call: complete quoted strings, and the paths of descriptors.
+    /// Returns the paths of the call: complete quoted strings, and the paths of descriptors. A relative path after a
+    /// descriptor is one in that directory.
     pub fn paths(&self) -> Vec<String> {
-        let mut paths = Vec::new();
+        let mut paths: Vec<String> = Vec::new();
         let mut rest = self.line.as_str();
         while let Some(at) = rest.find(['"', '<']) {
-            let close = if rest.as_bytes()[at] == b'"' { '"' } else { '>' };
+            let is_quoted = rest.as_bytes()[at] == b'"';
             let body = &rest[at + 1..];
-            let Some(end) = body.find(close) else { break };
-            paths.push(body[..end].to_owned());
+            let Some(end) = body.find(if is_quoted { '"' } else { '>' }) else { break };
+            let path = &body[..end];
+            let is_in_descriptor = is_quoted && !path.starts_with('/') && &rest[..at] == ", ";
+            let dir = paths.last().filter(|dir| is_in_descriptor && dir.starts_with('/'));
+            paths.push(dir.map_or_else(|| path.to_owned(), |dir| format!("{dir}/{path}")));
             rest = &body[end + 1..];
         }
         paths.retain(|path| path != "unfinished ...");
@@ -248,5 +252,6 @@ mod tests {
         assert!(calls[1].is_injected() && !calls[2].is_injected());
         assert_eq!(calls[1].path().unwrap(), Path::new("/p/.kiln-1"));
         assert_eq!(calls[2].paths(), ["/p/.kiln-1", "/p/out"]);
+        assert_eq!(calls[0].paths(), ["/p", "/p/a/b.png", "/p/a/b.png"]);
     }
 }
