@@ -4,8 +4,9 @@ use crate::rivals::Rivals;
 use std::path::Path;
 
 /// Every table, in the order they are run: the longest last.
-pub const NAMES: [&str; 10] =
-    ["warm", "cold", "store", "mesh", "unity", "pak", "pak-real", "bc7", "classes", "uastc"];
+pub const NAMES: [&str; 12] = [
+    "warm", "tiny", "cold", "stages", "store", "mesh", "unity", "pak", "pak-real", "bc7", "classes", "uastc",
+];
 
 /// Inputs of a table run.
 pub struct Setting<'a> {
@@ -23,8 +24,9 @@ pub struct Setting<'a> {
 /// The packages whose executables a table needs, and the tools themselves for the first three.
 pub fn packages(table: &str) -> &'static [&'static str] {
     match table {
-        "warm" | "store" => &["bench-assetc"],
+        "warm" | "tiny" | "store" => &["bench-assetc"],
         "cold" => &["bench-assetc", "uastc-bench"],
+        "stages" => &["bench-stages"],
         "mesh" => &["mesh-bench"],
         "unity" => &["bench-unity"],
         "pak" | "pak-real" => &["bench-pak", "bench-pak-rival"],
@@ -52,6 +54,7 @@ pub fn programs(table: &str, with: &Setting) -> (Vec<Vec<String>>, Vec<String>) 
     match table {
         "warm" if with.quick => run(&["bench-assetc", "warm", "3", "100", "300"]),
         "warm" => run(&["bench-assetc", "warm", "15", "1000", "10000", "100000"]),
+        "tiny" => run(&["bench-assetc", "tiny", pick("5", "1"), pick("10000", "100")]),
         "cold" => {
             let mut words = vec!["bench-assetc".to_owned(), "cold".to_owned(), pick("3", "1").to_owned()];
             words.push(format!("showcase={showcase}"));
@@ -117,6 +120,7 @@ pub fn programs(table: &str, with: &Setting) -> (Vec<Vec<String>>, Vec<String>) 
         },
         _ => match with.data {
             None => missing.push("everything (no data)".to_owned()),
+            Some(data) if table == "stages" => run(&["bench-stages", &text(data), pick("7", "1")]),
             Some(data) if table == "bc7" => {
                 run(&["bc7-bench", "--data", &text(data), pick("slow", "quick"), pick("3", "1")])
             }

@@ -98,18 +98,18 @@ fn rows(name: &str, tree: &Path, runs: usize, everyone: &[Who]) {
 /// Builds into an empty output, in this environment; returns the cost and the bytes of what was written.
 pub fn build(tree: &Path, jobs: usize, vars: &[(&str, &str)]) -> (Cost, u64) {
     let dir = tempfile::tempdir().expect("a temporary directory");
+    let cost = build_in(dir.path(), tree, jobs, vars);
+    (cost, project::size(&dir.path().join("runtime")).1)
+}
+
+/// Builds into `runtime` in a directory.
+pub fn build_in(dir: &Path, tree: &Path, jobs: usize, vars: &[(&str, &str)]) -> Cost {
     let input = std::fs::canonicalize(tree).expect("the project is there");
-    std::fs::write(dir.path().join("assetc.yml"), format!("input: {}\n", input.display()))
-        .expect("room for a file");
+    std::fs::write(dir.join("assetc.yml"), format!("input: {}\n", input.display())).expect("room for a file");
     let mut command = Command::new(crate::assetc());
-    command.envs(vars.iter().copied());
-    command
-        .arg("-q")
-        .arg("-C")
-        .arg(dir.path())
-        .arg(format!("-j{jobs}"))
-        .stderr(Stdio::null())
-        .stdout(Stdio::null());
+    // The input is outside the project.
+    command.env("KILN_TRUST", "1").envs(vars.iter().copied());
+    command.arg("-q").arg("-C").arg(dir).arg(format!("-j{jobs}")).stderr(Stdio::null()).stdout(Stdio::null());
     // One thread gets one core: the process that compiles shaders would use the other, and flatter it.
     let pin = move || unsafe {
         let mut cores: libc::cpu_set_t = std::mem::zeroed();
@@ -121,6 +121,5 @@ pub fn build(tree: &Path, jobs: usize, vars: &[(&str, &str)]) -> (Cost, u64) {
     };
     // SAFETY: between fork and exec it calls the kernel and nothing else.
     unsafe { command.pre_exec(pin) };
-    let cost = process::run(&mut command).expect("assetc builds the project");
-    (cost, project::size(&dir.path().join("runtime")).1)
+    process::run(&mut command).expect("assetc builds the project")
 }

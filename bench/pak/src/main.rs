@@ -33,7 +33,9 @@ fn main() {
         ["real", data, dir] => real::table(Path::new(data), Path::new(dir), 5),
         ["real-quick", data, dir] => real::table(Path::new(data), Path::new(dir), 1),
         ["one", what, root, codec] => one(what, Path::new(root), codec),
-        _ => eprintln!("usage: bench-pak all|quick [folder]\n       bench-pak real|real-quick <data> <folder>"),
+        _ => {
+            eprintln!("usage: bench-pak all|quick [folder]\n       bench-pak real|real-quick <data> <folder>")
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use crate::mark;
 use std::path::Path;
 
 /// A codec, the ratio of CPU time that a bake is to reach, that of reading everything, and the fraction of the runs.
-const CODECS: [(&str, f64, f64, usize); 3] = [("none", 3.0, 3.0, 1), ("snap", 3.0, 3.0, 1), ("brotli", 2.0, 2.0, 2)];
+const CODECS: [(&str, f64, f64, usize); 3] =
+    [("none", 3.0, 3.0, 1), ("snap", 3.0, 3.0, 1), ("brotli", 2.0, 2.0, 2)];
 
 /// Prints the table.
 pub fn table(data: &Path, dir: &Path, runs: usize) {
@@ -44,12 +45,10 @@ pub fn table(data: &Path, dir: &Path, runs: usize) {
     println!("\n## zstd-decoders\n");
     let figures = run("ours", "decoders", &root, "none", runs);
     println!("| decoder | CPU | speed of C |\n|---|---|---|");
-    for (name, key) in [("zstd 1.5.7, C", "c"), ("structured-zstd 0.2.6", "structured"), ("ruzstd 0.9.1", "ruzstd")] {
-        println!(
-            "| {name} | {} | {:.2} |",
-            figures.spread(key),
-            figures.middle("c") / figures.middle(key)
-        );
+    for (name, key) in
+        [("zstd 1.5.7, C", "c"), ("structured-zstd 0.2.6", "structured"), ("ruzstd 0.9.1", "ruzstd")]
+    {
+        println!("| {name} | {} | {:.2} |", figures.spread(key), figures.middle("c") / figures.middle(key));
     }
 }
 

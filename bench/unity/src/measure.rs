@@ -107,7 +107,7 @@ pub fn speed(project: &Path, runs: usize, name: &str) {
 }
 
 /// The commands of the executable whose cost is measured, with the index of the last bake.
-const QUERIES: [&[&str]; 11] = [
+const QUERIES: [&[&str]; 14] = [
     &["guid", "Asset1"],
     &["resolve", "Asset1"],
     &["uses", "Asset1"],
@@ -116,9 +116,12 @@ const QUERIES: [&[&str]; 11] = [
     &["list", "--type", "AudioClip"],
     &["why", "Asset1"],
     &["guid", "Nothing"],
+    &["guid", "Asset199999x"],
+    &["guid", "x/Asset123.png"],
     &["uses", "Assets/Area0/Set0/Folder0"],
     &["uses", "Assets/Area0/Set0"],
     &["uses", "--recursive", "Asset1"],
+    &["deps", "Assets/Area0/Set0"],
 ];
 
 /// Measures queries of the executable on a synthetic project, and lookups in one scene of 110 MB.

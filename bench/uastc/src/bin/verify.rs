@@ -32,7 +32,7 @@ fn main() {
                 .zip(theirs.as_flattened())
                 .map(|(a, b)| u32::from(a.abs_diff(*b)).pow(2))
                 .sum();
-            assert_eq!(error, predicted, "the error of {:?}", texels[i]);
+            assert_eq!(error, predicted.error, "the error of {:?}", texels[i]);
             modes[usize::from(basisu::uastc::huff_modes::HUFF_MODES[usize::from(bytes[0] & 127)])] += 1;
         });
         done += texels.len();
