@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Packages every crate that can be published, in the order of their dependencies, and checks the archives.
 
-    packaging/check_crates.py
+    packaging/check_crates.py [--publish]
 
-Each has to contain its licences and a README, and to state its description, licence, keywords and categories. Nothing is
-compiled: the archives have the files that the workspace's tests compile.
+Each has to contain its licences and a README, and to state its description, licence, keywords and categories; with
+`--publish` also the repository, whose address is that of whoever publishes. Nothing is compiled: the archives have the files
+that the workspace's tests compile.
 """
 
+import argparse
 import json
 import pathlib
 import subprocess
@@ -27,6 +29,9 @@ def cargo(*arguments):
 
 
 def main():
+    parser = argparse.ArgumentParser(description="Package every publishable crate and check the archives")
+    parser.add_argument("--publish", action="store_true", help="require what a registry's page needs: the repository")
+    fields = FIELDS + (["repository"] if parser.parse_args().publish else [])
     metadata = json.loads(cargo("metadata", "--locked", "--format-version=1", "--no-deps"))
     published = [package for package in metadata["packages"] if package["publish"] is None]
     private = [package["name"] for package in metadata["packages"] if package["publish"] is not None]
@@ -35,7 +40,7 @@ def main():
     faults = []
     for package in published:
         name = f"{package['name']}-{package['version']}"
-        faults += [f"{name}: no {field} in its manifest" for field in FIELDS if not package.get(field)]
+        faults += [f"{name}: no {field} in its manifest" for field in fields if not package.get(field)]
         with tarfile.open(pathlib.Path(metadata["target_directory"]) / "package" / f"{name}.crate") as archive:
             files = {entry.name.removeprefix(f"{name}/"): entry for entry in archive.getmembers()}
         # A link would point out of the archive.

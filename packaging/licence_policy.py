@@ -6,7 +6,15 @@ REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
 
 
 def is_allowed(expression, allowed):
-    """Evaluates an SPDX expression: `AND` needs both sides, `OR` one of them."""
+    """Evaluates an SPDX expression: `AND` needs both sides, `OR` one of them.
+
+    >>> is_allowed("MIT OR GPL-3.0-only", {"MIT"}), is_allowed("MIT AND GPL-3.0-only", {"MIT"})
+    (True, False)
+    >>> is_allowed("(MIT OR Apache-2.0) AND Unicode-3.0", {"MIT", "Unicode-3.0"}), is_allowed("MIT/Apache-2.0", {"MIT"})
+    (True, True)
+    >>> is_allowed("Apache-2.0 WITH LLVM-exception", {"Apache-2.0"})
+    False
+    """
     tokens = re.findall(r"[()]|[^\s()]+", expression.replace("/", " OR "))
 
     def alternatives(at):

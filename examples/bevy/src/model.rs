@@ -5,7 +5,7 @@ use bevy_asset::io::Reader;
 use bevy_asset::{Asset, AssetLoader, Handle, LoadContext, RenderAssetUsages};
 use bevy_mesh::{Indices, Mesh, PrimitiveTopology};
 use bevy_reflect::TypePath;
-use kiln_format::hmesh::{GpuVertex, HmeshView, SubMesh};
+use kiln_format::hmesh::{self, GpuVertex, HmeshView, SubMesh};
 
 /// A model: its parts, each with one material.
 #[derive(Asset, TypePath)]
@@ -42,6 +42,7 @@ impl AssetLoader for ModelLoader {
     ) -> Result<Model, LoadError> {
         let mut file = Vec::new();
         reader.read_to_end(&mut file).await?;
+        let file = hmesh::decoded(&file)?;
         let view = HmeshView::read(&file)?;
         view.verify()?;
         let mut parts = Vec::new();

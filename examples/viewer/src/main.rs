@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use kiln_format::hman::{self, HmanView};
 use kiln_format::hmat::{AlphaMode, GpuMaterial, HmatView};
-use kiln_format::hmesh::HmeshView;
+use kiln_format::hmesh::{CompressedHmesh, HmeshView};
 use kiln_format::hpack::HpackView;
 
 use crate::gpu::{Draw, Gpu, Model};
@@ -51,6 +51,14 @@ fn main() -> ExitCode {
     }
 }
 
+/// Decodes a compressed mesh. A game decodes into memory that the GPU reads.
+fn decode(file: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mesh = CompressedHmesh::read(file)?;
+    let mut decoded = vec![0; usize::try_from(mesh.decoded_size())?];
+    mesh.decode_into(&mut decoded)?;
+    Ok(decoded)
+}
+
 /// Draws every mesh of a pack beside the others; returns width, height and texels.
 fn view(bytes: &[u8]) -> Result<(u32, u32, Vec<u8>), Box<dyn Error>> {
     // One check of each file, then nothing below can fail or read out of bounds.
@@ -61,6 +69,14 @@ fn view(bytes: &[u8]) -> Result<(u32, u32, Vec<u8>), Box<dyn Error>> {
 
     let mut models = Vec::new();
     for (entry, bytes) in pack.files().filter(|(entry, _)| entry.path.ends_with(".hmesh")) {
+        let decoded;
+        let bytes = match CompressedHmesh::is_compressed(bytes) {
+            false => bytes,
+            true => {
+                decoded = decode(bytes)?;
+                &decoded
+            }
+        };
         let mesh = HmeshView::read(bytes)?;
         let materials = pack.get(&entry.path.replace(".hmesh", ".hmat")).map(HmatView::read).transpose()?;
         let mut draws = Vec::new();

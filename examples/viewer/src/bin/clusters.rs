@@ -16,7 +16,7 @@ use std::fs::File;
 use std::process::ExitCode;
 
 use kiln_format::Format;
-use kiln_format::hmesh::{Cluster, ClusterHierarchy, CutView, HMesh, HmeshView, MeshBounds};
+use kiln_format::hmesh::{Cluster, ClusterHierarchy, CompressedHmesh, CutView, HMesh, HmeshView, MeshBounds};
 
 /// The side of the square of one cut in pixels.
 const CELL: usize = 300;
@@ -40,7 +40,13 @@ fn main() -> ExitCode {
 }
 
 fn run(mesh: &str, image: &str, thresholds: &[String]) -> Result<(), Box<dyn Error>> {
-    let bytes = std::fs::read(mesh)?;
+    let mut bytes = std::fs::read(mesh)?;
+    if CompressedHmesh::is_compressed(&bytes) {
+        let mesh = CompressedHmesh::read(&bytes)?;
+        let mut decoded = vec![0; usize::try_from(mesh.decoded_size())?];
+        mesh.decode_into(&mut decoded)?;
+        bytes = decoded;
+    }
     HMesh.verify(&bytes)?;
     let mesh = HmeshView::read(&bytes)?;
     let clusters = mesh.clusters().ok_or("the mesh has no clusters: build it with mesh.clusters: true")?;
