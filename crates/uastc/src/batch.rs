@@ -52,8 +52,16 @@ pub(crate) fn run<L: Lanes, T: Stage>(
     }
     ids.append(&mut others);
     if !ids.is_empty() {
-        L::enter(Batches { stage, blocks, ids: &ids, effort, lanes: PhantomData::<L> });
+        run_batches::<L, T>(stage, blocks, &ids, effort);
     }
+}
+
+/// Runs a stage on the selected blocks, in batches.
+///
+/// Not inlined: several selections run the same stage, and a stage is up to 40 KB of machine code for each instruction set.
+#[inline(never)]
+fn run_batches<L: Lanes, T: Stage>(stage: &T, blocks: &mut [T::Block], ids: &[usize], effort: &T::Effort) {
+    L::enter(Batches { stage, blocks, ids, effort, lanes: PhantomData::<L> });
 }
 
 struct Batches<'a, L, T: Stage> {
