@@ -8,6 +8,7 @@
 //! spelling suggestion.
 
 mod cache;
+mod canonical;
 mod init;
 mod lints;
 mod parse;

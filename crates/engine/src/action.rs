@@ -10,6 +10,7 @@ use crate::shared_results::{SharedResult, SharedResults, WorkKey};
 use crate::sink::Sink;
 use crate::store::Store;
 use crate::{Diag, Hash, Limits, RelPath};
+use std::cell::Cell;
 use std::time::Instant;
 
 /// A unit of work: reads sources and returns artifacts. Runs with equal fingerprints and inputs return equal artifacts.
@@ -115,7 +116,7 @@ impl<'a> ActionContext<'a> {
     /// # Errors
     /// `unwritable` if the sink cannot stage it.
     pub fn artifact<M>(&self, name: &RelPath, metadata: M, bytes: &[u8]) -> Result<Artifact<M>, Diag> {
-        self.stage(name, metadata, bytes, Blob::of(bytes), None)
+        self.stage(name, metadata, bytes, (Blob::of(bytes), None), false)
     }
 
     /// Makes an artifact like [`artifact`](Self::artifact), from bytes that the sink may keep. `identity` takes the place of
@@ -153,6 +154,8 @@ impl<'a> ActionContext<'a> {
         accept: impl FnOnce(&[u8]) -> bool,
         make: impl FnOnce() -> Result<SharedResult, Diag>,
     ) -> Result<(Artifact<M>, Vec<Diag>), Diag> {
+        // True if the cache has just stored the content, with the record of the shared work.
+        let is_cached = Cell::new(false);
         let make = || {
             let cached = self.cache.filter(|_| self.uses_cached);
             if let Some(found) = cached.and_then(|cache| cache.find_shared_result(key, accept)) {
@@ -160,13 +163,17 @@ impl<'a> ActionContext<'a> {
             }
             let start = Instant::now();
             let result = make()?;
-            self.cache.inspect(|cache| cache.store_shared_result(key, &result, start.elapsed()));
+            self.cache.inspect(|cache| {
+                cache.store_shared_result(key, &result, start.elapsed());
+                is_cached.set(true);
+            });
             Ok(result)
         };
         let result = self.shared.get(key, name, |placed| self.sink.read(placed), make)?;
         // The journal does not record the warnings of shared work, so a later run has to do the work again.
         let work = result.warnings.is_empty().then_some(key);
-        let artifact = self.stage(name, metadata, &result.bytes, result.blob, work)?;
+        let content = (result.blob, work);
+        let artifact = self.stage(name, metadata, &result.bytes, content, is_cached.get())?;
         Ok((artifact, result.warnings.clone()))
     }
 
@@ -175,12 +182,12 @@ impl<'a> ActionContext<'a> {
         name: &RelPath,
         metadata: M,
         bytes: &[u8],
-        blob: Blob,
-        work: Option<WorkKey>,
+        (blob, work): (Blob, Option<WorkKey>),
+        is_cached: bool,
     ) -> Result<Artifact<M>, Diag> {
         let staged = self.sink.stage(blob, &mut |file| file.write_all(bytes));
         let staged = staged.map_err(|e| unwritable(name, &e))?;
-        self.cache.inspect(|cache| cache.put_blob(blob, bytes));
+        self.cache.filter(|_| !is_cached).inspect(|cache| cache.put_blob(blob, bytes));
         Ok(Artifact { name: name.clone(), metadata, content: Content { staged, blob, work } })
     }
 

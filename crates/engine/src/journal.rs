@@ -35,6 +35,9 @@ const CHECKPOINT_MAGIC: &[u8; 8] = b"KILNCHKP";
 /// The length of a change and the magic at the end of a checkpoint, in bytes.
 const TRAILER: usize = 16;
 
+/// The usual length of a change with a record in bytes, to reserve memory for many.
+const TYPICAL_CHANGE_LEN: usize = 320;
+
 /// The size in bytes below which the journal is not compacted.
 const MIN_COMPACT_LEN: usize = 64 << 10;
 
@@ -263,7 +266,7 @@ impl Journal {
         record.extend_from_slice(&(len as u64).to_le_bytes());
         record.extend_from_slice(CHECKPOINT_MAGIC);
         let mut bytes = Vec::new();
-        put_change(&mut bytes, CHECKPOINT, &record);
+        put_change(&mut bytes, CHECKPOINT, |w| w.raw(&record));
         self.append_bytes(&bytes)?;
         self.records.checkpoint = true;
         Ok(())
@@ -292,20 +295,31 @@ impl Journal {
     /// # Errors
     /// If writing fails; the log is then truncated to its old length.
     pub fn append(&mut self, changes: &[(&str, Option<&Record<'_>>)]) -> io::Result<()> {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(changes.len() * TYPICAL_CHANGE_LEN);
         let mut indexed = Vec::with_capacity(changes.len());
         let mut written = HashSet::new();
+        let mut last: Option<(&str, TextKey)> = None;
+        let start = self.records.bytes.len();
+        let mut put = |name, put: &dyn Fn(&mut Writer)| {
+            let record = put_change(&mut bytes, name, put);
+            indexed.push((name, start + record.start..start + record.end));
+        };
         for (name, record) in changes {
-            let text = record.map(|record| &*record.fingerprint);
-            if let Some(text) = text.filter(|text| self.is_new_fingerprint(text, &mut written)) {
-                put_change(&mut bytes, "", text.as_bytes());
-                let end = self.records.bytes.len() + bytes.len();
-                indexed.push(("", end - text.len()..end));
+            let Some(record) = record else {
+                put(name, &|_| ());
+                continue;
+            };
+            let text = &*record.fingerprint;
+            // Neighbours nearly always share a fingerprint, and hashing one takes as long as writing the record.
+            let key = match last {
+                Some((last, key)) if last == text => key,
+                _ => TextKey::of(text),
+            };
+            last = Some((text, key));
+            if !self.records.fingerprints.contains_key(&key) && written.insert(key) {
+                put("", &|w| w.raw(text.as_bytes()));
             }
-            let record = record.map(Record::encode).unwrap_or_default();
-            put_change(&mut bytes, name, &record);
-            let end = self.records.bytes.len() + bytes.len();
-            indexed.push((*name, end - record.len()..end));
+            put(name, &|w| record.put(key, w));
         }
         if bytes.is_empty() {
             return Ok(());
@@ -325,12 +339,6 @@ impl Journal {
         Ok(())
     }
 
-    /// Returns whether a fingerprint is neither in the journal nor among those `written` by this call.
-    fn is_new_fingerprint(&self, text: &str, written: &mut HashSet<TextKey>) -> bool {
-        let key = TextKey::of(text);
-        !self.records.fingerprints.contains_key(&key) && written.insert(key)
-    }
-
     /// Compacts the journal if more than a quarter of it is out of date.
     ///
     /// # Errors
@@ -345,10 +353,10 @@ impl Journal {
             names.iter().filter_map(|name| records.get(name)).map(|r| r.fingerprint.into_owned()).collect();
         let mut bytes = header();
         for text in texts {
-            put_change(&mut bytes, "", text.as_bytes());
+            put_change(&mut bytes, "", |w| w.raw(text.as_bytes()));
         }
         for name in names {
-            put_change(&mut bytes, name, &records.bytes[records.index[name].clone()]);
+            put_change(&mut bytes, name, |w| w.raw(&records.bytes[records.index[name].clone()]));
         }
         self.log.replace(&bytes)?;
         self.changed = true;
@@ -369,16 +377,21 @@ fn header() -> Vec<u8> {
     w.finish()
 }
 
-fn put_change(bytes: &mut Vec<u8>, name: &str, record: &[u8]) {
-    let mut body = Writer::new();
-    body.text(name);
-    body.raw(record);
-    let body = body.finish();
-    let mut prefix = Writer::new();
-    prefix.count(body.len());
-    prefix.u32(crc32fast::hash(&body));
-    bytes.extend_from_slice(&prefix.finish());
-    bytes.extend_from_slice(&body);
+/// Appends a change whose record `put` writes; returns the place of the record.
+fn put_change(bytes: &mut Vec<u8>, name: &str, put: impl FnOnce(&mut Writer)) -> Range<usize> {
+    let mut w = Writer::appending(std::mem::take(bytes));
+    let at = w.len();
+    w.raw(&[0; PREFIX]);
+    w.text(name);
+    let start = w.len();
+    put(&mut w);
+    let record = start..w.len();
+    let body = at + PREFIX;
+    let crc = crc32fast::hash(w.from(body));
+    w.set_u32(at, u32::try_from(record.end - body).expect("a change has fewer than 2^32 bytes"));
+    w.set_u32(at + 4, crc);
+    *bytes = w.finish();
+    record
 }
 
 #[cfg(test)]
@@ -487,7 +500,7 @@ mod tests {
         }
         // A version that does not know checkpoints appends behind it.
         let mut mixed = whole;
-        put_change(&mut mixed, "c", &record("3").encode());
+        put_change(&mut mixed, "c", |w| w.raw(&record("3").encode()));
         mem.put(NAME, mixed);
         assert_eq!(content(&mem), None);
         assert_eq!(open(&mem).records().names(), ["a", "c"]);

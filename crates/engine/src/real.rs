@@ -30,6 +30,7 @@ pub struct Real {
     /// The open directory, if system calls relative to it are possible.
     open_root: Option<OpenRoot>,
     prefix: String,
+    process_id: u32,
 }
 
 impl Real {
@@ -53,7 +54,8 @@ impl Real {
         }
         // A digest has a fixed length, so no prefix is the start of another, and all are short.
         let digest = Hash::of(name.as_bytes()).to_string();
-        Ok(Real { open_root: OpenRoot::open(&root), root, prefix: format!("{TEMPORARY}{}-", &digest[..12]) })
+        let prefix = format!("{TEMPORARY}{}-", &digest[..12]);
+        Ok(Real { open_root: OpenRoot::open(&root), root, prefix, process_id: std::process::id() })
     }
 
     /// Returns the canonical path of the directory.
@@ -80,7 +82,7 @@ impl Real {
         // One counter for the process: two instances for one directory can read the same time.
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
-        self.root.join(format!("{}{:x}-{:x}.{n}", self.prefix, std::process::id(), now_ns()))
+        self.root.join(format!("{}{:x}-{:x}.{n}", self.prefix, self.process_id, now_ns()))
     }
 
     /// Creates a file under a temporary name, for reading and writing. It is removed when it is dropped, or by

@@ -91,7 +91,13 @@ impl<'a> Record<'a> {
     /// Serializes the record. Thousands of records share a fingerprint, so a record has only its key.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::new();
-        w.raw(&TextKey::of(&self.fingerprint).0);
+        self.put(TextKey::of(&self.fingerprint), &mut w);
+        w.finish()
+    }
+
+    /// Appends the serialized record, of whose fingerprint `key` is the key.
+    pub(crate) fn put(&self, key: TextKey, w: &mut Writer) {
+        w.raw(&key.0);
         w.text(&self.why);
         w.count(self.inputs.len());
         for input in &self.inputs {
@@ -99,7 +105,7 @@ impl<'a> Record<'a> {
             match &input.seen {
                 Seen::File { stamp, racy, hash } => {
                     w.u8(if *racy { 1 } else { 0 });
-                    put_stamp(&mut w, *stamp);
+                    put_stamp(w, *stamp);
                     w.raw(&hash.0);
                 }
                 Seen::Absent => w.u8(2),
@@ -112,7 +118,7 @@ impl<'a> Record<'a> {
         w.count(self.outputs.len());
         for output in &self.outputs {
             w.text(&output.path);
-            put_stamp(&mut w, output.stamp);
+            put_stamp(w, output.stamp);
             w.raw(&output.hash.0);
             w.u8(output.work.is_some().into());
             if let Some(work) = &output.work {
@@ -121,8 +127,7 @@ impl<'a> Record<'a> {
             w.bytes(&output.metadata);
         }
         w.bytes(&self.summary);
-        put_diags(&mut w, &self.warnings);
-        w.finish()
+        put_diags(w, &self.warnings);
     }
 
     /// Copies the record out of the journal.

@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+
+/// True after [`remove_all`]: no path can be created any more. Threads that create a path share the lock until the path is
+/// registered, so that none appears after `remove_all`, and none waits for another that creates one.
+static IS_CLOSED: RwLock<bool> = RwLock::new(false);
 
 /// The temporary paths of this process.
 struct Registry {
-    /// True after [`remove_all`]: no path can be created any more.
-    is_closed: bool,
     /// The number of the next path.
     next: u64,
     paths: BTreeMap<u64, (PathBuf, Kind)>,
@@ -26,24 +28,28 @@ enum Kind {
     Directory,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { is_closed: false, next: 0, paths: BTreeMap::new() });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { next: 0, paths: BTreeMap::new() });
 
 fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_closed() -> RwLockReadGuard<'static, bool> {
+    IS_CLOSED.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Removes the temporary files and directories of this process, and lets it create no others: for a process that is about
 /// to exit while other threads still work. A thread that creates or renames one blocks until the exit, so that it reports no
 /// error.
 pub fn remove_all() {
+    *IS_CLOSED.write().unwrap_or_else(PoisonError::into_inner) = true;
+    // Locked until all are removed: a thread that renames one finishes before, or fails.
     let mut registry = registry();
-    registry.is_closed = true;
     std::mem::take(&mut registry.paths).values().for_each(|(path, kind)| remove(path, *kind));
 }
 
 /// Blocks after [`remove_all`]: the process is about to exit.
-fn wait_for_exit(registry: MutexGuard<'_, Registry>) -> ! {
-    drop(registry);
+fn wait_for_exit() -> ! {
     loop {
         std::thread::park();
     }
@@ -71,12 +77,13 @@ impl TemporaryPath {
         kind: Kind,
         create: impl FnOnce(&Path) -> io::Result<T>,
     ) -> io::Result<(TemporaryPath, T)> {
-        // Locked while the file is created, so that none appears after `remove_all`.
-        let mut registry = registry();
-        if registry.is_closed {
-            wait_for_exit(registry);
+        let closed = is_closed();
+        if *closed {
+            drop(closed);
+            wait_for_exit();
         }
         let created = create(&path)?;
+        let mut registry = registry();
         let number = registry.next;
         registry.next += 1;
         registry.paths.insert(number, (path.clone(), kind));
@@ -99,12 +106,11 @@ impl TemporaryPath {
     /// Renames the file or directory; it is no longer temporary then.
     pub(crate) fn rename(&self, target: &Path) -> io::Result<()> {
         let renamed = file_in_use::rename(&self.path, target);
-        let mut registry = registry();
-        if renamed.is_err() && registry.is_closed {
-            wait_for_exit(registry);
+        if renamed.is_err() && *is_closed() {
+            wait_for_exit();
         }
         renamed?;
-        registry.paths.remove(&self.number);
+        registry().paths.remove(&self.number);
         Ok(())
     }
 }

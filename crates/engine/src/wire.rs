@@ -14,6 +14,26 @@ impl Writer {
         Writer::default()
     }
 
+    /// Makes a writer that appends to `bytes`.
+    pub(crate) fn appending(bytes: Vec<u8>) -> Writer {
+        Writer(bytes)
+    }
+
+    /// Returns the number of bytes in the buffer.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Replaces the `u32` at an offset.
+    pub(crate) fn set_u32(&mut self, at: usize, value: u32) {
+        self.0[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+
+    /// Returns the bytes from an offset on.
+    pub(crate) fn from(&self, at: usize) -> &[u8] {
+        &self.0[at..]
+    }
+
     /// Writes one byte.
     pub fn u8(&mut self, value: u8) {
         self.0.push(value);

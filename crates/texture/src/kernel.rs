@@ -39,6 +39,7 @@ pub(crate) fn reach(from: u32, to: u32) -> u32 {
 }
 
 /// The weighted source texels of each destination texel along one axis.
+#[derive(Clone)]
 pub(crate) struct Taps {
     /// For each destination texel, its first source texel and the start of its weights; one more entry ends
     /// the list.

@@ -35,8 +35,14 @@ impl<'o> MipTail<'o> {
     /// Encodes all levels, as one row of blocks.
     pub(crate) fn encode(self, target: &Target) {
         let width = 4 * self.blocks.len() as u32;
-        let row = |y: usize| self.blocks.iter().flat_map(move |block| &block[4 * y..4 * y + 4]);
-        let rgba: Vec<u8> = (0..4).flat_map(row).flat_map(|texel| texel.to_le_bytes()).collect();
+        let mut rgba = vec![0; 64 * self.blocks.len()];
+        let rows = rgba.chunks_exact_mut(16);
+        let places = (0..4).flat_map(|y| self.blocks.iter().map(move |block| &block[4 * y..4 * y + 4]));
+        for (texels, bytes) in places.zip(rows) {
+            for (texel, bytes) in texels.iter().zip(bytes.chunks_exact_mut(4)) {
+                bytes.copy_from_slice(&texel.to_le_bytes());
+            }
+        }
         let mut encoded = vec![0; target.encoded_len(width, 4)];
         encode_blocks(&rgba, width, 4, target, &mut encoded);
         let mut rest = &encoded[..];

@@ -97,9 +97,11 @@ impl Pass {
             Edge::Clamp => 0,
             Edge::Border => reach(from.0, to.0),
         };
+        let across = Taps::new(from.0, to.0, edge);
+        let is_square = (from.0, to.0) == (from.1, to.1);
         Pass {
-            across: Taps::new(from.0, to.0, edge),
-            down: Taps::new(from.1, to.1, edge),
+            down: if is_square { across.clone() } else { Taps::new(from.1, to.1, edge) },
+            across,
             row_len: from.0 as usize + 2 * border as usize,
             translucent: filter_mode == FilterMode::Translucent,
         }

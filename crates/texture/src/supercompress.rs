@@ -25,19 +25,21 @@ thread_local! {
     static SHORT_LEVELS: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// Supercompresses mip levels, each on its own thread, or returns them unmodified if `zstd` is false.
+/// Supercompresses mip levels, or returns them unmodified if `zstd` is false. Long levels are jobs of their own; to hand over
+/// short ones to other threads costs more than to compress them.
 pub(crate) fn levels(
     plain: Vec<Vec<u8>>,
     zstd: bool,
     deadline: Option<Instant>,
 ) -> Result<Vec<Level>, Error> {
-    plain
-        .into_par_iter()
-        .map(|bytes| {
-            check(deadline)?;
-            level(bytes, zstd)
-        })
-        .collect()
+    let one = |bytes| {
+        check(deadline)?;
+        level(bytes, zstd)
+    };
+    if plain.iter().all(|bytes| bytes.len() <= HISTORY_FREE_LEN) {
+        return plain.into_iter().map(one).collect();
+    }
+    plain.into_par_iter().map(one).collect()
 }
 
 /// Supercompresses a mip level, or returns it unmodified if `zstd` is false.

@@ -40,7 +40,7 @@ impl Key {
 
     /// Returns whether the setting decides about several sources together, and never directly about the content of one: which
     /// are compiled on their own, or the [`SizeStep`] of each, which is part of the text itself.
-    fn selects_sources(&self) -> bool {
+    pub(super) fn selects_sources(&self) -> bool {
         self.section == "texture" && ["standalone", "size_target"].contains(&self.name)
     }
 
@@ -236,23 +236,6 @@ settings! {
     }
 }
 
-impl Settings {
-    /// Returns the values of these sections as text for a cache key: one `section.key=value` per line, sorted by name.
-    /// The text depends on the values only, and not on the layer, preset or rule that set them. Settings that select sources
-    /// are left out, so that changing them rebuilds nothing.
-    pub fn canonical(&self, sections: &[&str]) -> String {
-        debug_assert!(sections.iter().all(|s| SECTIONS.contains(s)), "no such section: {sections:?}");
-        let mut lines: Vec<String> = KEYS
-            .iter()
-            .filter(|key| sections.contains(&key.section) && !key.selects_sources())
-            .map(|key| format!("{}.{}={}\n", key.section, key.name, key.show(self)))
-            .collect();
-        lines.sort();
-        lines.extend(self.size_step.filter(|_| sections.contains(&"texture")).map(|step| step.to_string()));
-        lines.concat()
-    }
-}
-
 /// The keys that one layer sets, with their values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overlay {
@@ -290,78 +273,6 @@ impl Overlay {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn defaults_are_stable() {
-        assert_eq!(
-            Settings::default().canonical(&[
-                "animation",
-                "environment",
-                "font",
-                "lut",
-                "mesh",
-                "shader",
-                "texture"
-            ]),
-            "animation.cubic=degrade\n\
-             environment.irradiance=false\n\
-             environment.size=false\n\
-             environment.specular=false\n\
-             font.charset=ascii, latin1\n\
-             font.field=sdf\n\
-             font.size=48\n\
-             font.spread=6\n\
-             lut.depth=unorm8\n\
-             mesh.clusters=false\n\
-             mesh.compress=none\n\
-             mesh.format=hmesh\n\
-             mesh.gltf_compress=meshopt\n\
-             mesh.gltf_lods=false\n\
-             mesh.gltf_quantize=true\n\
-             mesh.gltf_textures=ktx2\n\
-             mesh.lod_error=0.05\n\
-             mesh.lods=2\n\
-             mesh.merge=true\n\
-             mesh.optimize=true\n\
-             mesh.scene=false\n\
-             mesh.scene_data=false\n\
-             mesh.skins=first\n\
-             mesh.tangents=auto\n\
-             shader.debug=false\n\
-             shader.defines=false\n\
-             shader.include=false\n\
-             shader.optimize=none\n\
-             shader.target=vulkan1.2\n\
-             shader.variants=false\n\
-             texture.alpha_coverage=false\n\
-             texture.compress=true\n\
-             texture.conflict=first\n\
-             texture.depth=8\n\
-             texture.flip_green=false\n\
-             texture.format=auto\n\
-             texture.kind=auto\n\
-             texture.max_size=false\n\
-             texture.min_scale=1\n\
-             texture.mips=true\n\
-             texture.precompressed=keep\n\
-             texture.quality=default\n\
-             texture.rdo=0\n\
-             texture.suffixes=standard\n\
-             texture.supercompress=zstd\n\
-             texture.swizzle=rgba\n\
-             texture.target=universal\n\
-             texture.wrap=clamp\n"
-        );
-    }
-
-    #[test]
-    fn canonical_text_has_the_requested_sections_only() {
-        let mut settings = Settings::default();
-        settings.texture.compress = false;
-        assert_eq!(settings.canonical(&["lut"]), "lut.depth=unorm8\n");
-        assert_eq!(settings.canonical(&[]), "");
-        assert_ne!(settings.canonical(&["texture"]), Settings::default().canonical(&["texture"]));
-    }
 
     #[test]
     fn defaults_parse_and_keys_are_unique() {

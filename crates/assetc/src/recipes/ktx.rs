@@ -80,7 +80,7 @@ pub(crate) fn image_artifact(
 ) -> Result<(FileArtifact, Vec<Diag>), Diag> {
     let EncodedImage { bytes, hash, extension, is_source, checked_for_normals } = image;
     let extension = extension.to_ascii_lowercase();
-    let wanted = settings.canonical(&["texture"]);
+    let wanted = settings.canonical_texture();
     let fields: [&[u8]; 6] = [
         &VERSION.to_le_bytes(),
         mode_name(mode).as_bytes(),
@@ -364,6 +364,14 @@ pub(crate) fn weigh(paths: &[&RelPath], cube: bool, settings: &Settings, sources
         .reduce(larger)
         .map_or(0, |largest| memory_of(largest, paths.len() as u32, cube, &memory_settings(settings)));
     files.saturating_add(images.saturating_mul(attempts(settings)))
+}
+
+/// Estimates the peak memory of compiling a file of a few bytes without opening it for its header, which costs as much as
+/// reading it. One that turns out to have more than 64×64 texels reserves their memory before it is decoded.
+pub(crate) fn weigh_tiny(len: u64, settings: &Settings) -> u64 {
+    let image = Header { width: 64, height: 64, channel_bytes: 1 };
+    let memory = memory_of(image, 1, false, &memory_settings(settings));
+    len.saturating_add(memory.saturating_mul(attempts(settings)))
 }
 
 /// Returns the number of textures that are in memory at a time: a quality target keeps its reference beside an attempt.

@@ -130,7 +130,7 @@ impl Packing {
         settings: &Settings,
     ) -> Result<FileArtifact, Diag> {
         let (versions, wanted) =
-            ([VERSION, ktx::VERSION].map(u32::to_le_bytes), settings.canonical(&["texture"]));
+            ([VERSION, ktx::VERSION].map(u32::to_le_bytes), settings.canonical_texture());
         let described = format!("{:?}", self.channels);
         let mut fields: Vec<&[u8]> = vec![
             b"channel packing",

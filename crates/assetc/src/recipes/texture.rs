@@ -10,6 +10,9 @@ use kiln_engine::{ActionContext, RelPath, SourceTree};
 use kiln_import::image::{AUTHORING_EXTENSIONS, IMAGE_EXTENSIONS};
 use kiln_texture::Mode;
 
+/// The size in bytes up to which a file is admitted with an estimate that does not depend on its header.
+const TINY_FILE: u64 = 1 << 10;
+
 /// The recipe for an image in one texture mode.
 pub(crate) struct Texture(pub(crate) Mode);
 
@@ -48,7 +51,10 @@ impl Recipe for Texture {
     }
 
     fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
-        weigh(&[source], false, settings, sources)
+        match sources.len(source) {
+            len @ 1..=TINY_FILE => ktx::weigh_tiny(len, settings),
+            _ => weigh(&[source], false, settings, sources),
+        }
     }
 
     fn run(&self, cx: &mut ActionContext<'_>, settings: &Settings, _: &Tools) -> Compiled {
