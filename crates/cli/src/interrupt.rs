@@ -2,7 +2,8 @@
 //! 128 + the number of the signal.
 //!
 //! A run that reports to [`InterruptibleEvents`] finishes the actions in flight and keeps all finished results. After a
-//! grace period, after a second signal, or without such a run, the process exits at once. Outputs are published by rename,
+//! grace period or a second signal, actions in flight are dropped, and the process exits as soon as the results of finished
+//! ones are published; a third signal, or the first one without such a run, ends it at once. Outputs are published by rename,
 //! so none is incomplete.
 
 use crate::render::printable;
@@ -21,6 +22,8 @@ const POLL: Duration = Duration::from_millis(5);
 
 /// The exit code of the signal that was received; 0 if there was none.
 static EXIT_CODE: AtomicU8 = AtomicU8::new(0);
+/// The number of actions that have finished and whose results are not published yet.
+static UNPUBLISHED: AtomicUsize = AtomicUsize::new(0);
 /// True since a run began that can be cancelled.
 static IS_CANCELLABLE: AtomicBool = AtomicBool::new(false);
 
@@ -59,9 +62,15 @@ fn wait(signal: &AtomicUsize, unchanged: &str) {
     EXIT_CODE.store(code, SeqCst);
     let deadline = Instant::now() + GRACE_PERIOD;
     // A run that ends in time ends the process, and this thread with it.
-    while IS_CANCELLABLE.load(SeqCst) && Instant::now() < deadline && received() == 0 {
-        std::thread::sleep(POLL);
-    }
+    let wait_until = |deadline: Instant, is_waiting: &dyn Fn() -> bool| {
+        while is_waiting() && Instant::now() < deadline && received() == 0 {
+            std::thread::sleep(POLL);
+        }
+    };
+    wait_until(deadline, &|| IS_CANCELLABLE.load(SeqCst));
+    // The results of finished actions wait for the batch that they are published with, and a cancelled run does not wait to
+    // fill it.
+    wait_until(Instant::now() + GRACE_PERIOD, &|| UNPUBLISHED.load(SeqCst) > 0);
     temporary::remove_all();
     let mut stderr = io::stderr();
     let clear = if stderr.is_terminal() { "\r\x1b[K" } else { "" };
@@ -83,6 +92,12 @@ impl<'a> InterruptibleEvents<'a> {
 
 impl Events for InterruptibleEvents<'_> {
     fn on(&self, event: Event<'_>) {
+        // Counted before the event is passed on: what a user has seen to be finished is kept.
+        match &event {
+            Event::Finished { error: None, .. } => _ = UNPUBLISHED.fetch_add(1, SeqCst),
+            Event::Published { count } => _ = UNPUBLISHED.fetch_sub(*count, SeqCst),
+            _ => {}
+        }
         self.0.on(event);
     }
 

@@ -60,6 +60,12 @@ pub enum Event<'a> {
         /// Details for verbose output.
         notes: &'a [String],
     },
+    /// Actions that had finished without an error are published and recorded, or have failed to be. Sent after
+    /// [`Finished`](Event::Finished), for one or several actions at once.
+    Published {
+        /// The number of actions.
+        count: usize,
+    },
 }
 
 /// A receiver of events, called from any thread.

@@ -5,6 +5,7 @@
 use crate::project::{Project, png, test_image};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -142,5 +143,36 @@ fn second_interrupt_drops_the_action_in_flight() {
         assert!(text(&stderr).contains("interrupted: finished assets are kept"), "{}", text(&stderr));
         assert!(leftovers(&p).is_empty(), "{:?}", leftovers(&p));
         assert!(!p.exists("runtime/large.ktx2"));
+    }
+}
+
+/// A result that the build has reported is kept, even if the second signal comes before its batch is due.
+#[test]
+fn second_interrupt_keeps_assets_that_are_reported_as_finished() {
+    let noise: Vec<u8> =
+        (0..2048u32 * 2048 * 3).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let large = png(2048, 2048, png::ColorType::Rgb, &noise);
+    for (signal, code) in SIGNALS {
+        let p = Project::new();
+        p.write("assetc.yml", "default:\n  texture:\n    quality: high\n");
+        p.write("assets/large.png", &large);
+        for n in 0..5 {
+            p.write(&format!("assets/{n}.png"), test_image(8, 8, n));
+        }
+        let mut child = spawn(&p, &["-j", "2", "--json=lines"]);
+        let events = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let finished = events.filter(|line| line.contains(r#""event":"finished""#)).take(5);
+        assert!(
+            finished.filter(|line| !line.contains("large.png")).count() == 5,
+            "the long action has ended"
+        );
+        send(&child, signal);
+        // Two signals at once would be one.
+        std::thread::sleep(Duration::from_millis(20));
+        send(&child, signal);
+        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+        assert_eq!(status.code(), Some(code), "{}", text(&stderr));
+        assert!(!p.exists("runtime/large.ktx2") && leftovers(&p).is_empty(), "{:?}", leftovers(&p));
+        assert_eq!(p.build(), (1, 5), "{}", text(&stderr));
     }
 }

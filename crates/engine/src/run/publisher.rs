@@ -3,7 +3,7 @@
 //! The journal has the name of an artifact before the artifact first appears, and the record of the action after its artifacts
 //! are in place. So a killed process leaves no file that the next run does not know.
 
-use super::{Outcome, State, append};
+use super::{Event, Events, Outcome, State, append};
 use crate::action::Action;
 use crate::artifact::{Artifact, Metadata, PlacedArtifact};
 use crate::fs::Stamp;
@@ -78,6 +78,7 @@ impl<M> Default for Batch<M> {
 pub(super) struct Publisher<'a, A: Action> {
     pub(super) sink: &'a dyn Sink,
     pub(super) actions: &'a [A],
+    events: &'a dyn Events,
     journal: Mutex<&'a mut Journal>,
     batch: Mutex<Batch<A::Metadata>>,
     signal: PublishSignal,
@@ -95,10 +96,16 @@ pub(super) enum Claim {
 }
 
 impl<'a, A: Action> Publisher<'a, A> {
-    pub(super) fn new(sink: &'a dyn Sink, journal: &'a mut Journal, actions: &'a [A]) -> Publisher<'a, A> {
+    pub(super) fn new(
+        sink: &'a dyn Sink,
+        journal: &'a mut Journal,
+        actions: &'a [A],
+        events: &'a dyn Events,
+    ) -> Publisher<'a, A> {
         Publisher {
             sink,
             actions,
+            events,
             journal: Mutex::new(journal),
             batch: Mutex::default(),
             signal: PublishSignal::default(),
@@ -216,7 +223,13 @@ impl<'a, A: Action> Publisher<'a, A> {
 
     /// Publishes the artifacts of the batch, removes artifacts that an action no longer returns, then records the actions.
     pub(super) fn publish(&self) {
-        let mut batch = std::mem::take(&mut *lock(&self.batch));
+        let batch = std::mem::take(&mut *lock(&self.batch));
+        let count = batch.finished.len();
+        self.publish_batch(batch);
+        self.events.on(Event::Published { count });
+    }
+
+    fn publish_batch(&self, mut batch: Batch<A::Metadata>) {
         // An action that has failed since, because of a conflict, keeps its old artifacts.
         let failed = lock(&self.outcomes);
         batch.finished.retain(|finished| !failed.contains_key(&finished.index));

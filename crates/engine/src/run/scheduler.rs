@@ -63,7 +63,7 @@ impl<'a, A: Action> Scheduler<'a, A> {
     ) -> Scheduler<'a, A> {
         Scheduler {
             sources,
-            publisher: Publisher::new(sink, journal, actions),
+            publisher: Publisher::new(sink, journal, actions, plan.events),
             ran: Mutex::default(),
             disputed: Mutex::default(),
             settling: AtomicBool::new(false),
@@ -240,7 +240,11 @@ impl<'a, A: Action> Scheduler<'a, A> {
         events.on(Event::Finished { source, why: &why, fetched, error, took, notes });
         match claimed {
             Err(error) => self.publisher.fail(index, error, cx.warnings),
-            Ok((_, Claim::Disputed(other))) => lock(&self.disputed).extend([index, other]),
+            Ok((_, Claim::Disputed(other))) => {
+                // The result is discarded.
+                events.on(Event::Published { count: 1 });
+                lock(&self.disputed).extend([index, other]);
+            }
             Ok((artifacts, Claim::Granted)) => {
                 // A result that another machine made is not signed with the key of this one.
                 if let Some(store) = store.filter(|store| !(fetched || executed && store.is_signed())) {
