@@ -1,6 +1,6 @@
 //! Limits on each asset: errors, the values that messages name, and the configuration that sets them.
 
-use crate::project::{Project, Ran, test_image};
+use crate::project::{Project, Ran, png, test_image};
 
 /// Asserts that one asset failed with this code, and that message and hint have these parts.
 #[track_caller]
@@ -41,6 +41,23 @@ fn limit_error_names_limit_value_and_flag() {
     for bad in [["--max-pixels", "0"], ["--max-memory", "lots"], ["--time-limit", "-1"]] {
         p.run(&bad).expect(2);
     }
+}
+
+/// A tiny file is admitted by an estimate that does not depend on its header; its texels are counted when it is read.
+#[test]
+fn tiny_file_with_many_texels_exceeds_the_memory_limit() {
+    let p = Project::new();
+    for n in 0..4 {
+        let flat = png(256, 256, png::ColorType::Grayscale, &[n; 256 * 256]);
+        assert!(flat.len() < 1024, "{}", flat.len());
+        p.write(&format!("assets/{n}.png"), flat);
+    }
+    let ran = p.run(&["--max-memory", "100K"]);
+    refused(&ran, "memory-limit", &["0.png: the texels of 256x256 pixels", "3.png: the texels"]);
+    p.run(&["--max-memory", "32M", "-j", "2"]).expect(0);
+    let runtime = p.tree("runtime");
+    p.run(&["--no-cache", "--max-memory", "1G", "-j", "1"]).expect(0);
+    assert!(p.tree("runtime") == runtime);
 }
 
 #[test]
