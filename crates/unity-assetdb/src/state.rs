@@ -407,12 +407,17 @@ impl State {
     /// Returns a string by its offset and length.
     #[inline]
     pub(crate) fn string(&self, at: u32, len: u32) -> Result<&str, Damage> {
+        std::str::from_utf8(self.string_bytes(at, len)?).map_err(|_| Damage("a string is not UTF-8"))
+    }
+
+    /// Returns the bytes of a string, which may not be UTF-8 if the state is damaged.
+    #[inline]
+    pub(crate) fn string_bytes(&self, at: u32, len: u32) -> Result<&[u8], Damage> {
         let (start, size) = self.header.sections[Section::Strings as usize];
         if u64::from(at) + u64::from(len) > size {
             return Err(Damage("a string is out of range"));
         }
-        let bytes = self.file.get(start + u64::from(at), len as usize)?;
-        std::str::from_utf8(bytes).map_err(|_| Damage("a string is not UTF-8"))
+        self.file.get(start + u64::from(at), len as usize)
     }
 
     /// Returns the range of records that belong to one owner: from its first to the first of the next owner, or to the end of

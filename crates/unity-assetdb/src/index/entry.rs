@@ -67,6 +67,12 @@ impl<'a> Entry<'a> {
         Ok(file_name_of(&self.index.state, &self.rec)?)
     }
 
+    /// Returns the bytes of the name of the file or folder.
+    #[cfg(feature = "bake")]
+    pub(crate) fn file_name_bytes(&self) -> Result<&'a [u8]> {
+        Ok(self.index.state.string_bytes(self.rec.file_at, self.rec.flags >> crate::state::FLAG_BITS)?)
+    }
+
     /// Returns the path, relative to the project.
     ///
     /// # Errors
@@ -187,6 +193,14 @@ impl<'a> Entry<'a> {
             Ok((at, reference(&rec, target.guid), entry))
         };
         self.reference_range()?.map(numbered).collect()
+    }
+
+    /// Returns the number of references of the asset to others.
+    ///
+    /// # Errors
+    /// [`IndexError::Unusable`](super::IndexError::Unusable) if a page that it reads is damaged.
+    pub fn reference_count(&self) -> Result<usize> {
+        Ok(self.index.state.refs(self.at, &self.rec)?.len())
     }
 
     /// Returns the references of the asset to others.

@@ -10,16 +10,36 @@ impl Index {
     /// [`IndexError::Unusable`](super::IndexError::Unusable) if a page that it reads is damaged.
     pub fn find_by_guid(&self, guid: u128) -> Result<Option<Entry<'_>>> {
         let before = |rec: &GuidRec| rec.guid < guid;
-        // GUIDs are random, so that interpolation finds the neighbourhood of one and few pages are read.
+        // GUIDs are random, so that interpolation guesses the neighbourhood of one. From there on in steps that double, which
+        // reads fewer pages than a binary search of all that may be near.
         let count = self.state.count::<GuidRec>(Section::Guids);
-        let guess = (((guid >> 64) * count as u128) >> 64) as usize;
-        let reach = 2 * count.isqrt() + 1;
-        let (low, high) = (guess.saturating_sub(reach), (guess + reach).min(count));
-        let inside = |at: usize| -> Result<bool> {
+        let guess = ((((guid >> 64) * count as u128) >> 64) as usize).min(count);
+        let is_before = |at: usize| -> Result<bool> {
             Ok(self.state.get(Section::Guids, at)?.is_some_and(|rec| before(&rec)))
         };
-        let near = (low == 0 || inside(low)?) && (high == count || !inside(high)?);
-        let (low, high) = if near { (low, high) } else { (0, count) };
+        let mut step = count.isqrt() / 4 + 1;
+        let (mut low, mut high) = (0, count);
+        if is_before(guess)? {
+            low = guess + 1;
+            while low + step < count {
+                if !is_before(low + step)? {
+                    high = low + step;
+                    break;
+                }
+                low += step + 1;
+                step *= 2;
+            }
+        } else {
+            high = guess;
+            while high > step {
+                if is_before(high - step)? {
+                    low = high - step + 1;
+                    break;
+                }
+                high -= step;
+                step *= 2;
+            }
+        }
         match self.search_in(Section::Guids, low, high, before)? {
             Some((_, found)) if found.guid == guid => self.entry(found.entry).map(Some),
             _ => Ok(None),

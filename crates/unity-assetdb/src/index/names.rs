@@ -46,12 +46,12 @@ impl Index {
         Ok(found)
     }
 
-    /// Calls `each` with the name of each asset in lower case, whether it contains `literal`, and the index of the asset among
+    /// Calls `each` with the bytes of the name of each asset in lower case, whether it contains `literal`, and the index of the asset among
     /// [`entries`](Self::entries).
     ///
     /// # Errors
     /// [`IndexError::Unusable`](super::IndexError::Unusable) if a page that it reads is damaged.
-    pub(crate) fn lower_names(&self, literal: &str, mut each: impl FnMut(&str, bool, u32)) -> Result<()> {
+    pub(crate) fn lower_names(&self, literal: &str, mut each: impl FnMut(&[u8], bool, u32)) -> Result<()> {
         let names = self.state.section(Section::LowerNames)?;
         // One pass over all names finds the substring.
         let finder = memmem::Finder::new(literal);
@@ -62,7 +62,7 @@ impl Index {
             while hits.next_if(|hit| *hit < end).is_some() {
                 contains = true;
             }
-            each(text(&names[start..end])?, contains, entry as u32);
+            each(&names[start..end], contains, entry as u32);
             start = end + 1;
         }
         Ok(())

@@ -55,26 +55,49 @@ impl Index {
         self.state.count::<RefRec>(Section::Refs)
     }
 
-    /// Returns the indices of the references to a GUID among all references, each with its fileID.
+    /// Iterates over all GUIDs that are referred to, with the asset, if there is one, and the references: their indices among
+    /// all references, each with its fileID.
     #[cfg(feature = "bake")]
-    pub(crate) fn numbered_uses(&self, guid: u128) -> Result<Vec<(u32, i64)>> {
-        let found = self.search::<TargetRec>(Section::Targets, |rec| rec.guid < guid)?;
-        let Some((at, target)) = found.filter(|(_, rec)| rec.guid == guid) else { return Ok(Vec::new()) };
+    pub(crate) fn numbered_targets(
+        &self,
+    ) -> impl Iterator<Item = Result<(u128, Option<Entry<'_>>, Vec<(u32, i64)>)>> {
         let numbered = |at: u32| {
             let UseRec { reference } = self.state.record(Section::Uses, at)?;
             Ok((reference, self.state.record::<RefRec>(Section::Refs, reference)?.file_id))
         };
-        self.state.uses(at, &target)?.map(numbered).collect()
+        (0..self.state.count::<TargetRec>(Section::Targets) as u32).map(move |at| {
+            let rec: TargetRec = self.state.record(Section::Targets, at)?;
+            let entry = if rec.entry == NONE { None } else { Some(self.entry(rec.entry)?) };
+            let uses = self.state.uses(at, &rec)?.map(numbered).collect::<Result<_>>()?;
+            Ok((rec.guid, entry, uses))
+        })
     }
 
-    /// Returns the references to any of these assets, in the order of the [`entries`](Self::entries) that they come from: each
-    /// file once for each asset and fileID. Reads the index from front to back, which makes it faster than
-    /// [`uses`](Self::uses) for each of many assets.
+    /// Returns the references to any of these assets: see [`for_each_use`](Self::for_each_use).
     ///
     /// # Errors
     /// [`IndexError::Unusable`](super::IndexError::Unusable) if a page that it reads is damaged.
     pub fn uses_of_any<'a>(&'a self, assets: &[Entry<'a>]) -> Result<Vec<Use<'a>>> {
-        let mut wanted: Vec<(u128, usize)> = assets.iter().map(Entry::guid).zip(0..).collect();
+        let mut found = Vec::new();
+        self.for_each_use(assets, |each| {
+            found.push(each);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `each` for the references to any of these assets, in the order of the [`entries`](Self::entries) that they come
+    /// from: each file once for each asset and fileID. Reads the index from front to back, which makes it faster than
+    /// [`uses`](Self::uses) for each of many assets, and needs eight bytes for each reference.
+    ///
+    /// # Errors
+    /// [`IndexError::Unusable`](super::IndexError::Unusable) if a page that it reads is damaged, or the error of `each`.
+    pub fn for_each_use<'a>(
+        &'a self,
+        assets: &[Entry<'a>],
+        mut each: impl FnMut(Use<'a>) -> Result<()>,
+    ) -> Result<()> {
+        let mut wanted: Vec<(u128, u32)> = assets.iter().map(Entry::guid).zip(0..).collect();
         wanted.sort_unstable();
         wanted.dedup_by_key(|(guid, _)| *guid);
         let count = self.state.count::<TargetRec>(Section::Targets);
@@ -98,24 +121,23 @@ impl Index {
             low = at as usize;
             if target.guid == guid {
                 for at in self.state.uses(at, &target)? {
-                    let each: UseRec = self.state.record(Section::Uses, at)?;
-                    references.push((each.reference, asset));
+                    let used: UseRec = self.state.record(Section::Uses, at)?;
+                    references.push((used.reference, asset));
                 }
             }
         }
         references.sort_unstable();
         let mut source: Option<Entry<'a>> = None;
-        let mut found = Vec::with_capacity(references.len());
         for (at, asset) in references {
             let rec: RefRec = self.state.record(Section::Refs, at)?;
             let source = match source {
                 Some(source) if source.at == rec.source => source,
                 _ => *source.insert(self.entry(rec.source)?),
             };
-            let target = assets[asset];
-            found.push(Use { source, target, reference: reference(&rec, target.guid()) });
+            let target = assets[asset as usize];
+            each(Use { source, target, reference: reference(&rec, target.guid()) })?;
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Iterates over all GUIDs that are referred to, with the number of references and the asset, if there is one.

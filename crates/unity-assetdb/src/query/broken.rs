@@ -124,21 +124,21 @@ fn kinds_of_references(
 ) -> Result<Vec<Option<BrokenKind>>> {
     let mut bases = UnreadableBases { index, known: HashMap::new() };
     let mut kinds = vec![None; index.reference_count()];
-    for target in index.targets() {
-        let (guid, _, entry) = target?;
+    for target in index.numbered_targets() {
+        let (guid, entry, uses) = target?;
         let Some(entry) = entry else {
             if !packages.guids.contains(&guid) {
                 let kind = match packages.missing.is_empty() {
                     true => BrokenKind::MissingAsset,
                     false => BrokenKind::MissingPackage,
                 };
-                index.numbered_uses(guid)?.iter().for_each(|(at, _)| kinds[*at as usize] = Some(kind));
+                uses.iter().for_each(|(at, _)| kinds[*at as usize] = Some(kind));
             }
             continue;
         };
         // Many files refer to the same few objects of an asset.
         let mut known: HashMap<i64, Option<BrokenKind>> = HashMap::new();
-        for (at, file_id) in index.numbered_uses(guid)? {
+        for (at, file_id) in uses {
             let kind = match known.get(&file_id) {
                 Some(kind) => *kind,
                 None => match is_broken(inner, &entry, file_id)? {

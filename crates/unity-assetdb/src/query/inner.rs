@@ -15,15 +15,17 @@
 
 mod model_root;
 mod presence;
+mod recent_entries;
 mod script_names;
 mod yaml_objects;
 
 use super::packages::side_index;
 use crate::class_id::{ClassId, class_name};
-use crate::index::{Entry, Index, Resolved, Result};
+use crate::index::{Entry, Index, Reference, Resolved, Result};
 use crate::store::AssetType;
 use crate::{builtin, guid};
 use presence::Presence;
+use recent_entries::RecentEntries;
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io;
@@ -107,6 +109,7 @@ impl TargetStatus {
 pub struct Inner<'a> {
     index: &'a Index,
     root: PathBuf,
+    recent: RecentEntries<'a>,
     /// The side index of packages, once it was needed.
     packages: Option<Option<Rc<Index>>>,
     files: HashMap<u128, Option<Rc<YamlObjects>>>,
@@ -159,6 +162,7 @@ impl<'a> Inner<'a> {
         Inner {
             index,
             root: root.to_owned(),
+            recent: RecentEntries::default(),
             packages: None,
             files: HashMap::new(),
             documents: 0,
@@ -275,6 +279,24 @@ impl<'a> Inner<'a> {
         })
     }
 
+    /// Calls `each` for the references of an asset with their targets, and then forgets what is known about files if it is much,
+    /// so that this may be called for all assets of a project.
+    ///
+    /// # Errors
+    /// If the index is damaged.
+    pub fn for_each_target(
+        &mut self,
+        entry: &Entry<'a>,
+        mut each: impl FnMut(&Reference, &Target),
+    ) -> Result<()> {
+        for (_, reference, target) in entry.numbered_references()? {
+            self.recent.remember(reference.guid, target);
+            each(&reference, &self.target(reference.guid, reference.file_id)?);
+        }
+        self.limit_memory();
+        Ok(())
+    }
+
     /// Returns the type of an asset: its class, or the name of its script.
     ///
     /// # Errors
@@ -300,7 +322,7 @@ impl<'a> Inner<'a> {
 
     /// Returns the index that has an asset: the project's, or else that of the packages.
     fn home(&mut self, guid: u128) -> Result<Option<Home<'a>>> {
-        if let Some(entry) = self.index.find_by_guid(guid)? {
+        if let Some(entry) = self.recent.find(self.index, guid)? {
             return Ok(Some(Home::Project(entry)));
         }
         let Some(packages) = self.packages() else { return Ok(None) };

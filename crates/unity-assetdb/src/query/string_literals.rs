@@ -1,5 +1,6 @@
-//! The string literals of the C# code of a project: names and paths by which code may load assets.
+//! The string literals of the C# code of a project: names, paths and GUIDs by which code may load assets.
 
+use crate::guid;
 use crate::index::{Index, Result};
 use std::collections::HashMap;
 use std::io::Read;
@@ -10,10 +11,13 @@ const MAX_FILE_SIZE: u64 = 16 << 20;
 /// Shorter literals name too many assets by chance, in bytes.
 const MIN_LENGTH: usize = 3;
 
-/// The literals of a project, in lower case, by the last component of their path without extension.
+/// The literals of a project.
 #[derive(Debug, Default)]
 pub(super) struct StringLiterals {
+    /// Literals in lower case, by the last component of their path without extension.
     by_stem: HashMap<String, Vec<Literal>>,
+    /// The first source file and line in which a literal has each GUID.
+    by_guid: HashMap<u128, String>,
 }
 
 #[derive(Debug)]
@@ -45,6 +49,11 @@ impl StringLiterals {
 
     fn add(&mut self, file: &str, text: &str) {
         each_literal(text, |line, literal| {
+            // The GUID alone, or inside of a reference, as in the `.asset` that code may write.
+            let words = literal.split(|c: char| !c.is_ascii_hexdigit());
+            for guid in words.filter_map(guid::parse) {
+                self.by_guid.entry(guid).or_insert_with(|| format!("{file}:{line}"));
+            }
             let path = literal.replace('\\', "/").to_lowercase();
             let path = without_extension(path.trim_matches('/')).to_owned();
             let stem = path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -58,8 +67,11 @@ impl StringLiterals {
         });
     }
 
-    /// Returns the reason why code may load the asset at a path by its name.
-    pub(super) fn naming(&self, hint: &str) -> Option<String> {
+    /// Returns the reason why code may load the asset at a path by its name or by its GUID.
+    pub(super) fn naming(&self, hint: &str, guid: u128) -> Option<String> {
+        if let Some(place) = self.by_guid.get(&guid) {
+            return Some(format!("{place} has its GUID as a string"));
+        }
         let lower = hint.to_lowercase();
         let path = without_extension(&lower);
         let stem = path.rsplit('/').next().unwrap_or_default();
@@ -156,9 +168,25 @@ mod tests {
     fn names_assets_by_suffix_of_their_path() {
         let mut literals = StringLiterals::default();
         literals.add("A.cs", "x(\"Art/Flag\"); y(\"Pole.prefab\"); z(\"ab\");");
-        let named = |path: &str| literals.naming(path).is_some();
+        let named = |path: &str| literals.naming(path, 0).is_some();
         assert!(named("Assets/Art/Flag.png") && named("Assets/Deep/Pole.prefab"));
         assert!(!named("Assets/Flag.png") && !named("Assets/SmArt/Flag.png") && !named("Assets/ab.mat"));
-        assert_eq!(literals.naming("Assets/POLE.mat").unwrap(), "A.cs:1 has its name as a string");
+        assert_eq!(literals.naming("Assets/POLE.mat", 0).unwrap(), "A.cs:1 has its name as a string");
+    }
+    #[test]
+    fn finds_guids_in_literals() {
+        const GUID: &str = "8f57b4a070f7b43bbb3925467e6752ab";
+        let of = |text: &str| {
+            let mut literals = StringLiterals::default();
+            literals.add("A.cs", text);
+            literals.naming("Assets/x.mat", guid::parse(GUID).unwrap())
+        };
+        let reason = Some("A.cs:2 has its GUID as a string".to_owned());
+        assert_eq!(of(&format!("\nx(\"{GUID}\");\ny(\"{GUID}\");")), reason);
+        assert_eq!(of(&format!("\nx(\"{}\");", GUID.to_uppercase())), reason);
+        assert_eq!(of(&format!("\nx(\"{{fileID: 2, guid: {GUID}, type: 2}}\");")), reason);
+        for other in [format!("// \"{GUID}\""), format!("x(\"{GUID}0\");"), format!("{GUID}")] {
+            assert_eq!(of(&other), None, "{other}");
+        }
     }
 }

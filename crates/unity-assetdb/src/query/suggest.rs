@@ -12,35 +12,26 @@ const MAX_SUGGESTIONS: usize = 5;
 /// # Errors
 /// If the index is damaged.
 pub fn suggest(index: &Index, wanted: &str) -> Result<Vec<String>> {
-    let path = wanted.contains('/') || wanted.contains('.');
+    let is_path = wanted.contains('/') || wanted.contains('.');
     let lower = wanted.to_lowercase();
-    let file = lower.rsplit('/').next().unwrap_or(&lower).to_owned();
-    let (letters, most) = (letters_of(&file), max_distance(&file));
-    let score = |known: &str, contains: bool| match contains {
-        true => Some(known.len().saturating_sub(file.len())),
-        false => near(known, &file, letters, most),
-    };
+    let file = Wanted::new(lower.rsplit('/').next().unwrap_or(&lower));
     let mut found: Vec<(usize, String)> = Vec::new();
-    if path {
-        let finder = memchr::memmem::Finder::new(&file);
-        let mut known = String::new();
+    if is_path {
+        let finder = memchr::memmem::Finder::new(file.text);
+        let mut buffer = Vec::new();
         for entry in index.entries() {
             let entry = entry?;
-            known.clear();
-            match entry.file_name()? {
-                name if name.is_ascii() => known.push_str(name),
-                name => known.push_str(&name.to_lowercase()),
-            }
-            known.make_ascii_lowercase();
-            let contains = finder.find(known.as_bytes()).is_some();
-            if let Some(score) = score(&known, contains).filter(|_| !entry.is_settings()) {
+            let name = entry.file_name_bytes()?;
+            if let Some(score) = file.score_in_any_case(name, &finder, &mut buffer)
+                && !entry.is_settings()
+            {
                 found.push((score, entry.hint()?));
             }
         }
     } else {
         let mut near = Vec::new();
-        index.lower_names(&file, |known, contains, entry| {
-            near.extend(score(known, contains).map(|score| (score, entry)));
+        index.lower_names(file.text, |known, contains, entry| {
+            near.extend(file.score(known, contains).map(|score| (score, entry)));
         })?;
         for (score, entry) in near {
             let entry = index.entry(entry)?;
@@ -83,24 +74,86 @@ fn max_distance(wanted: &str) -> usize {
     MAX_DISTANCE.min(wanted.chars().count() / 2)
 }
 
-/// Returns the edit distance of a name to a string with these letters, if it is at most `most`.
-fn near(a: &str, b: &str, letters_of_b: Option<u64>, most: usize) -> Option<usize> {
-    // A character has at most four bytes.
-    if a.len().abs_diff(b.len()) > 4 * most {
-        return None;
-    }
-    // Each edit adds and removes at most one character, which rejects nearly all names.
-    if let (Some(of_a), Some(of_b)) = (letters_of(a), letters_of_b)
-        && (of_a & !of_b).count_ones().max((of_b & !of_a).count_ones()) as usize > most
-    {
-        return None;
-    }
-    distance(a, b, most)
+/// A string that was not found, in lower case.
+struct Wanted<'w> {
+    text: &'w str,
+    /// The characters of the string, if it is ASCII.
+    letters: Option<u64>,
+    /// The maximum edit distance of a suggestion.
+    most: usize,
 }
 
-/// Returns the set of the characters of an ASCII string, in which two may share a bit; `None` for other strings.
-fn letters_of(text: &str) -> Option<u64> {
-    text.is_ascii().then(|| text.bytes().fold(0, |letters, byte| letters | 1 << (byte & 63)))
+impl Wanted<'_> {
+    fn new(text: &str) -> Wanted<'_> {
+        Wanted { text, letters: letters_of(text.as_bytes()), most: max_distance(text) }
+    }
+
+    /// Returns the distance of a name in lower case, of which it is known whether it contains the string.
+    fn score(&self, name: &[u8], contains: bool) -> Option<usize> {
+        match contains {
+            true => Some(name.len().saturating_sub(self.text.len())),
+            false => self.near(name),
+        }
+    }
+
+    /// Returns the distance of a name in any case. The buffer is for the name in lower case.
+    fn score_in_any_case(
+        &self,
+        name: &[u8],
+        finder: &memchr::memmem::Finder<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> Option<usize> {
+        buffer.clear();
+        match (letters_of(name), self.letters) {
+            (Some(of_name), Some(of_text)) => {
+                let may_contain = of_text & !of_name == 0;
+                if !may_contain && self.is_far(name.len(), of_name, of_text) {
+                    return None;
+                }
+                buffer.extend_from_slice(name);
+                buffer.make_ascii_lowercase();
+            }
+            _ => buffer.extend(std::str::from_utf8(name).ok()?.to_lowercase().bytes()),
+        }
+        self.score(buffer, finder.find(buffer).is_some())
+    }
+
+    /// Returns the edit distance of a name in lower case, if it is small.
+    fn near(&self, name: &[u8]) -> Option<usize> {
+        match (letters_of(name), self.letters) {
+            (Some(of_name), Some(of_text)) => match self.is_far(name.len(), of_name, of_text) {
+                true => None,
+                false => distance_of(name, self.text.as_bytes(), self.most),
+            },
+            // A character has at most four bytes.
+            _ if name.len().abs_diff(self.text.len()) > 4 * self.most => None,
+            _ => distance(std::str::from_utf8(name).ok()?, self.text, self.most),
+        }
+    }
+
+    /// Returns whether the distance of an ASCII name is certainly too large. Rejects nearly all names.
+    fn is_far(&self, len: usize, of_name: u64, of_text: u64) -> bool {
+        // Each edit adds and removes at most one character.
+        let edits = (of_name & !of_text).count_ones().max((of_text & !of_name).count_ones());
+        len.abs_diff(self.text.len()).max(edits as usize) > self.most
+    }
+}
+
+/// The bit of each ASCII character, the same in upper and lower case. Two characters may share one.
+const LETTER_BITS: [u64; 256] = {
+    let mut bits = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        bits[byte] = 1 << ((byte as u8).to_ascii_lowercase() & 63);
+        byte += 1;
+    }
+    bits
+};
+
+/// Returns the set of the characters of an ASCII string; `None` for other strings.
+fn letters_of(text: &[u8]) -> Option<u64> {
+    let letters = || text.iter().fold(0, |letters, byte| letters | LETTER_BITS[usize::from(*byte)]);
+    text.is_ascii().then(letters)
 }
 
 /// Returns the Levenshtein distance, if it is at most `most`.
@@ -112,41 +165,27 @@ fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
     distance_of(&a, &b, most)
 }
 
+/// Follows the edits, of which there are two at most: far fewer comparisons than a table of distances needs.
 fn distance_of<T: PartialEq>(a: &[T], b: &[T], most: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > most {
         return None;
     }
-    // An equal start and an equal end change nothing, and most names differ in a few characters only.
+    // An equal start changes nothing, and most names differ in a few characters only.
     let start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[start..], &b[start..]);
-    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
-    let (a, b) = (&a[..a.len() - end], &b[..b.len() - end]);
-    if a.len().max(b.len()) <= most && (a.is_empty() || b.is_empty()) {
-        return Some(a.len().max(b.len()));
-    }
-    // Only the diagonals at most `most` away from the main one can have such a distance: `row[most + m - n]` is the distance of
-    // the first `n` of `a` and the first `m` of `b`.
-    const FAR: usize = MAX_DISTANCE + 1;
-    let mut row = [FAR; 2 * MAX_DISTANCE + 1];
-    (0..=most).for_each(|m| row[most + m] = m);
-    for (n, from) in a.iter().enumerate() {
-        let mut left = FAR;
-        for diagonal in 0..=2 * most {
-            let above = if diagonal < 2 * most { row[diagonal + 1] } else { FAR };
-            left = match (n + 1 + diagonal).checked_sub(most) {
-                Some(0) => n + 1,
-                Some(m) if m <= b.len() => {
-                    (row[diagonal] + usize::from(*from != b[m - 1])).min(above + 1).min(left + 1)
-                }
-                _ => FAR,
-            };
-            row[diagonal] = left;
-        }
-        if row.iter().all(|value| *value > most) {
-            return None;
+    let ([_, after_a @ ..], [_, after_b @ ..]) = (a, b) else { return Some(a.len().max(b.len())) };
+    // The first characters differ: one is replaced, removed or added.
+    let mut best = None;
+    let mut left = most.checked_sub(1)?;
+    for (a, b) in [(after_a, after_b), (after_a, b), (a, after_b)] {
+        let Some(distance) = distance_of(a, b, left) else { continue };
+        best = Some(distance + 1);
+        match distance.checked_sub(1) {
+            Some(fewer) => left = fewer,
+            None => break,
         }
     }
-    Some(row[most + b.len() - a.len()]).filter(|distance| *distance <= most)
+    best
 }
 
 #[cfg(test)]
@@ -155,20 +194,29 @@ mod tests {
 
     #[test]
     fn sets_of_letters_reject_no_near_string() {
-        let near = |a: &str, b: &str| near(a, b, letters_of(b), MAX_DISTANCE);
-        for (a, b) in [
+        for (name, text) in [
             ("flag", "flag"),
             ("flag", "xlxg"),
             ("flag", "flagxy"),
             ("flag", "ag"),
             ("flag", "galf"),
-            ("fläge", "flage"),
+            ("fl\u{e4}ge", "flage"),
+            ("flage", "fl\u{e4}ge"),
             ("ab", "xy"),
             ("", "ab"),
             ("flag", "banner"),
-            ("FLAG!", "flag!"),
+            ("flag!", "flag!"),
+            ("bigflag", "flag"),
+            ("gaflag", "flagga"),
         ] {
-            assert_eq!(near(a, b), distance(a, b, MAX_DISTANCE), "{a} {b}");
+            let wanted = Wanted { most: MAX_DISTANCE, ..Wanted::new(text) };
+            assert_eq!(wanted.near(name.as_bytes()), distance(name, text, MAX_DISTANCE), "{name} {text}");
+            let finder = memchr::memmem::Finder::new(text);
+            let mut buffer = Vec::new();
+            for cased in [name.to_owned(), name.to_uppercase()] {
+                let found = wanted.score_in_any_case(cased.as_bytes(), &finder, &mut buffer);
+                assert_eq!(found, wanted.score(name.as_bytes(), name.contains(text)), "{cased} {text}");
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Finds assets that are unreachable from the roots of a build ([`super::roots`]).
 //!
 //! A result that depends on files that cannot be read would list used assets, so that unreadable scenes, prefabs and settings on
-//! the way are returned as errors. An asset that code may load by name, or that a binary asset beside it may refer to, is
+//! the way are returned as errors. An asset that code may load by name or GUID, or that a binary asset beside it may refer to, is
 //! marked as uncertain.
 
 use super::roots::Roots;
@@ -148,7 +148,8 @@ pub fn unused<'a>(index: &'a Index, root: &Path, options: UnusedOptions) -> Resu
             continue;
         }
         let hint = hints.remove(&entry.guid()).unwrap_or_default();
-        let maybe = literals.naming(&hint).or_else(|| beside(&opaque, &hint)).unwrap_or_default();
+        let maybe = literals.naming(&hint, entry.guid());
+        let maybe = maybe.or_else(|| beside(&opaque, &hint)).unwrap_or_default();
         let note = match roots.is_disabled_scene(entry.guid()) {
             true => "disabled in the build settings".to_owned(),
             false => by_name(&entry).to_owned(),

@@ -86,6 +86,22 @@ fn names_in_code_are_uncertain() {
     assert!(sized.err.contains(" bytes)"), "{}", sized.err);
 }
 
+/// A GUID in code is no reference, because only the code knows its effect, and it is no reason to delete the asset.
+#[test]
+fn guids_in_code_are_uncertain() {
+    let project = Project::sample();
+    assert_eq!(paths(&project, &["unused", "--delete-list"]).len(), 2);
+    let unused = project.run(&["guid", "Assets/Art/Unused.mat"]);
+    let code = format!("class L {{\n  const string Id = \"{}\";\n}}\n", cells(&unused.out)[0][0]);
+    project.asset("Assets/Loader.cs", 42, "MonoImporter:\n", &code);
+    let run = project.run(&["unused"]);
+    let expected =
+        ["Assets/Art/Unused.mat", "Material", "no", "maybe: Assets/Loader.cs:2 has its GUID as a string"];
+    assert_eq!(cells(&run.out)[0][..4], expected);
+    assert_eq!(project.run(&["unused", "--delete-list"]).out, "");
+    assert_eq!(project.run(&["uses", "Assets/Art/Unused.mat"]).out, "");
+}
+
 #[test]
 fn input_actions_with_a_generated_class_are_used() {
     let project = Project::sample();

@@ -8,9 +8,9 @@ use super::rows::{Cell, Rows};
 use super::{Failure, Session};
 use ::unity_assetdb::class_id::{ClassId, class_name};
 use ::unity_assetdb::guid::Guid;
-use ::unity_assetdb::index::{Entry, Index, IndexError, Reference, Resolved, Use};
+use ::unity_assetdb::index::{Entry, Index, IndexError, Reference, Resolved};
 use ::unity_assetdb::query::graph::{Reached, dependencies, dependents, why as shortest_chain};
-use ::unity_assetdb::query::inner::{Inner, Target, TargetStatus};
+use ::unity_assetdb::query::inner::{Inner, TargetStatus};
 use ::unity_assetdb::query::suggest::{suggest, suggest_type};
 use ::unity_assetdb::query::type_names::{short_type, types_named};
 use ::unity_assetdb::store::AssetType;
@@ -151,12 +151,12 @@ fn candidates(index: &Index, wanted: &str, found: &[Resolved<'_>]) -> Result<Ans
 }
 
 /// The assets that an argument denotes, or the answer that explains why there are none.
-enum Assets<'a> {
+pub(super) enum Assets<'a> {
     Found(Vec<Entry<'a>>),
     Unanswered(Answer),
 }
 
-fn assets<'a>(index: &'a Index, root: &Path, text: &str) -> Result<Assets<'a>, Failure> {
+pub(super) fn assets<'a>(index: &'a Index, root: &Path, text: &str) -> Result<Assets<'a>, Failure> {
     Ok(match subject(index, root, text)? {
         Subject::Asset { guid, .. } => match index.find_by_guid(guid)? {
             Some(entry) => Assets::Found(vec![entry]),
@@ -424,44 +424,26 @@ fn uses_of_folder<'a>(
     assets.extend(index.find_by_hint(hint)?);
     let inside = format!("{hint}/");
     let mut found = ListedUses::default();
+    // The file that is being read: the asset, and its path unless that is in the folder.
+    let mut source: Option<(Entry<'a>, Option<String>)> = None;
     let mut listed = Vec::new();
-    for uses in index.uses_of_any(&assets)?.chunk_by(|a, b| a.source == b.source) {
-        let source = uses[0].source.hint()?;
-        if source.starts_with(&inside) {
-            continue;
+    index.for_each_use(&assets, |each| {
+        if source.as_ref().is_none_or(|(known, _)| *known != each.source) {
+            if let Some((_, Some(path))) = &source {
+                found.push(path, listed.drain(..));
+            }
+            let path = Some(each.source.hint()?).filter(|path| !path.starts_with(&inside));
+            source = Some((each.source, path));
         }
-        for Use { target, reference, .. } in uses {
-            listed.push((*reference, target.resolve(reference.file_id)?.name()?));
+        if let Some((_, Some(_))) = source {
+            listed.push((each.reference, each.target.resolve(each.reference.file_id)?.name()?));
         }
-        found.push(&source, listed.drain(..));
+        Ok(())
+    })?;
+    if let Some((_, Some(path))) = &source {
+        found.push(path, listed.drain(..));
     }
     Ok(found)
-}
-
-/// Lists the references of an asset, or of the assets of a folder.
-pub(super) fn deps(index: &Index, root: &Path, text: &str) -> Result<Answer, Failure> {
-    let entries = match assets(index, root, text)? {
-        Assets::Found(entries) => entries,
-        Assets::Unanswered(answer) => return Ok(answer),
-    };
-    let mut inner = Inner::new(index, root);
-    let mut rows = Rows::new(&["guid", "fileID", "line", "name", "type", "path", "inMeta"]);
-    for each in entries.iter().map(|entry| entry.references()).collect::<Result<Vec<_>, _>>()?.concat() {
-        let Target { name, type_name, path, .. } = inner.target(each.guid, each.file_id)?;
-        let kind = if type_name.is_empty() { "unknown" } else { &type_name };
-        rows.push(&[
-            Cell::Guid(each.guid),
-            Cell::FileId(each.file_id),
-            each.line.into(),
-            Cell::optional(&name),
-            kind.into(),
-            Cell::optional(&path),
-            each.in_meta.into(),
-        ]);
-    }
-    let none = rows.len() == 0;
-    let answer = Answer { code: OK, ..Answer::of(rows) };
-    Ok(if none { answer.note(format!("{text} refers to no other asset")) } else { answer })
 }
 
 /// The direction of a recursive query.

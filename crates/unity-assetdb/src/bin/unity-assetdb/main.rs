@@ -5,6 +5,7 @@ mod args;
 mod argument;
 mod bake;
 mod check;
+mod dependencies;
 mod edit;
 mod folder_watch;
 mod freshness_socket;
@@ -98,12 +99,12 @@ fn dispatch(session: &Session, command: Command) -> Result<u8, Failure> {
                 false => lookup::uses(index, root, &asset),
             })
         }),
-        Command::Deps { asset, recursive, size } => query(&|| {
-            answer(session, |index, root| match recursive {
-                true => lookup::recursive(index, root, &asset, Direction::Dependencies, size),
-                false => lookup::deps(index, root, &asset),
+        Command::Deps { asset, recursive: true, size } => query(&|| {
+            answer(session, |index, root| {
+                lookup::recursive(index, root, &asset, Direction::Dependencies, size)
             })
         }),
+        Command::Deps { asset, .. } => query(&|| dependencies::deps(session, &asset)),
         Command::Why { asset, all_scenes } => {
             query(&|| answer(session, |index, root| lookup::why(index, root, &asset, all_scenes)))
         }

@@ -10,7 +10,7 @@
 use super::args::{CheckArgs, EditArgs, UnusedArgs};
 use super::json_rpc::{self, Framing, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RpcError};
 use super::lookup::{self, Answer, Direction};
-use super::{Failure, Session, analysis, check, edit, review};
+use super::{Failure, Session, analysis, check, dependencies, edit, review};
 use kiln_cli::reporter::OK;
 use kiln_engine::{Code, Diag, Json};
 use std::io;
@@ -331,7 +331,7 @@ fn run(
         "deps" if arguments.flag("recursive") => {
             lookup::recursive(index, root, &asset, Direction::Dependencies, true)?
         }
-        "deps" => lookup::deps(index, root, &asset)?,
+        "deps" => dependencies::deps_rows(index, root, &asset)?,
         "why" => lookup::why(index, root, &asset, false)?,
         "unused" => {
             let args =

@@ -15,7 +15,7 @@ use std::io::IsTerminal;
 /// The maximum width of a column on a terminal, in characters; the last column is not limited.
 const MAX_COLUMN_WIDTH: usize = 48;
 /// The number of rows that a stream collects before it prints them.
-const STREAM_ROWS: usize = 4096;
+pub(super) const STREAM_ROWS: usize = 4096;
 
 /// A value of a row.
 #[derive(Clone, Copy, Debug)]

@@ -11,6 +11,7 @@ use memchr::memmem::{self, Finder};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::LazyLock;
 
 /// The size of a chunk of the scan in bytes.
 const CHUNK: usize = 256 << 10;
@@ -38,6 +39,46 @@ impl Position {
     /// Returns whether the document is a placeholder of an object in another prefab.
     pub(super) fn is_stripped(&self) -> bool {
         self.class_id & STRIPPED != 0
+    }
+}
+
+/// A key of a document.
+#[derive(Clone, Copy)]
+enum Key {
+    Name,
+    GameObject,
+    Script,
+    EditorClassIdentifier,
+    CorrespondingSourceObject,
+    PrefabParentObject,
+    PrefabInstance,
+    PrefabInternal,
+    SourcePrefab,
+    ParentPrefab,
+}
+
+/// The keys as they are in a file, in the order of [`Key`].
+const KEYS: [&[u8]; 10] = [
+    b"\n  m_Name:",
+    b"\n  m_GameObject:",
+    b"\n  m_Script:",
+    b"\n  m_EditorClassIdentifier:",
+    b"\n  m_CorrespondingSourceObject:",
+    b"\n  m_PrefabParentObject:",
+    b"\n  m_PrefabInstance:",
+    b"\n  m_PrefabInternal:",
+    b"\n  m_SourcePrefab:",
+    b"\n  m_ParentPrefab:",
+];
+
+impl Key {
+    /// Returns the text after the key.
+    fn value(self, text: &[u8]) -> Option<&[u8]> {
+        // Most documents are so short that making a searcher would take longer than the search.
+        static SEARCHERS: LazyLock<[Finder<'static>; KEYS.len()]> =
+            LazyLock::new(|| KEYS.map(|key| Finder::new(key)));
+        let at = SEARCHERS[self as usize].find(text)?;
+        Some(&text[at + KEYS[self as usize].len()..])
     }
 }
 
@@ -175,24 +216,24 @@ impl Details {
 
     /// Returns the GUID of the prefab that an instance is made of.
     fn prefab_of(text: &[u8]) -> Option<u128> {
-        foreign(text, [b"\n  m_SourcePrefab:", b"\n  m_ParentPrefab:"]).map(|(guid, _)| guid)
+        foreign(text, [Key::SourcePrefab, Key::ParentPrefab]).map(|(guid, _)| guid)
     }
 
     fn parse(text: &[u8], class_id: u32) -> Details {
-        let value = |key: &[u8]| memmem::find(text, key).map(|at| &text[at + key.len()..]);
-        let reference = |key: &[u8]| reference(text, key);
-        let foreign = |keys: [&[u8]; 2]| foreign(text, keys);
-        let local = |key: &[u8]| reference(key).map(|(_, id)| id).filter(|id| *id != 0);
-        let string = |key: &[u8]| {
-            value(key).map(|rest| scalar::decode(rest, 2).into_owned()).filter(|name| !name.is_empty())
+        let reference = |key: Key| reference(text, key);
+        let foreign = |keys: [Key; 2]| foreign(text, keys);
+        let local = |key: Key| reference(key).map(|(_, id)| id).filter(|id| *id != 0);
+        let string = |key: Key| {
+            let decoded = key.value(text).map(|rest| scalar::decode(rest, 2).into_owned());
+            decoded.filter(|name| !name.is_empty())
         };
         let mut details = Details {
-            name: string(b"\n  m_Name:"),
-            owner: local(b"\n  m_GameObject:"),
-            script: foreign([b"\n  m_Script:", b"\n  m_Script:"]),
-            class_identifier: string(b"\n  m_EditorClassIdentifier:").and_then(|text| class_of(&text)),
-            source: foreign([b"\n  m_CorrespondingSourceObject:", b"\n  m_PrefabParentObject:"]),
-            instance: local(b"\n  m_PrefabInstance:").or_else(|| local(b"\n  m_PrefabInternal:")),
+            name: string(Key::Name),
+            owner: local(Key::GameObject),
+            script: foreign([Key::Script, Key::Script]),
+            class_identifier: string(Key::EditorClassIdentifier).and_then(|text| class_of(&text)),
+            source: foreign([Key::CorrespondingSourceObject, Key::PrefabParentObject]),
+            instance: local(Key::PrefabInstance).or_else(|| local(Key::PrefabInternal)),
             ..Details::default()
         };
         if class_id == ClassId::Prefab as u32 {
@@ -204,9 +245,8 @@ impl Details {
 }
 
 /// Returns the reference after a key of a document: its GUID, if it has one, and its fileID.
-fn reference(text: &[u8], key: &[u8]) -> Option<(Option<u128>, i64)> {
-    let rest = memmem::find(text, key).map(|at| &text[at + key.len()..])?;
-    let rest = rest.trim_ascii_start().strip_prefix(b"{fileID:")?;
+fn reference(text: &[u8], key: Key) -> Option<(Option<u128>, i64)> {
+    let rest = key.value(text)?.trim_ascii_start().strip_prefix(b"{fileID:")?;
     let end = memchr::memchr(b'}', &rest[..rest.len().min(160)])?;
     let id = rest[..end].split(|byte| *byte == b',').next()?.trim_ascii();
     let id: i64 = std::str::from_utf8(id).ok()?.parse().ok()?;
@@ -216,7 +256,7 @@ fn reference(text: &[u8], key: &[u8]) -> Option<(Option<u128>, i64)> {
 }
 
 /// Returns the first reference to another file after one of two keys.
-fn foreign(text: &[u8], keys: [&[u8]; 2]) -> Option<(u128, i64)> {
+fn foreign(text: &[u8], keys: [Key; 2]) -> Option<(u128, i64)> {
     keys.into_iter().find_map(|key| {
         let (guid, id) = reference(text, key)?;
         Some((guid?, id))
