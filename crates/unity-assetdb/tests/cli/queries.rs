@@ -251,3 +251,45 @@ fn queries_recover_from_a_damaged_state() {
     }
     assert!(refused > 0);
 }
+
+/// Answers of thousands of rows are printed while they are found: they have the rows of smaller queries, in the same order.
+#[test]
+fn references_of_large_folders_are_those_of_their_assets() {
+    let project = Project::sample();
+    let references = |from: u128| -> String {
+        let line = |n: u128| format!("  - {{fileID: 7, guid: {}, type: 3}}\n", guid(from + n));
+        let missing: String = (0..1600).map(line).collect();
+        format!(
+            "%YAML 1.1\n--- !u!114 &11400000\nMonoBehaviour:\n  m_Name: x\n  flag: {{fileID: 2800000, guid: {}, type: 3}}\n{missing}",
+            guid(1)
+        )
+    };
+    for n in 0..3 {
+        let path = format!("Assets/Large/{n}.asset");
+        project.asset(&path, 500 + n, "NativeFormatImporter:\n", &references(1000 + 2000 * n));
+    }
+    let single: String =
+        (0..3).map(|n| project.run(&["deps", &format!("Assets/Large/{n}.asset")]).out).collect();
+    assert_eq!(single.lines().count(), 3 * 1601);
+    let folder = project.run(&["deps", "Assets/Large"]);
+    assert_eq!((folder.code, &*folder.err), (0, ""));
+    assert!(folder.out == single, "the rows of the folder are those of its assets");
+    let json = project.run(&["deps", "Assets/Large", "--json"]).out;
+    assert_eq!(json.lines().count(), 3 * 1601);
+    // Before its first row, the query finds damage that only the last of them would read.
+    let state = project.root().join("Library/unity-assetdb/asset-db.cache.bin");
+    let mut bytes = fs::read(&state).unwrap();
+    let last = bytes.len() - 4096 * 2;
+    bytes[last] ^= 1;
+    fs::write(&state, bytes).unwrap();
+    let damaged = project.run(&["deps", "Assets/Large", "--no-refresh"]);
+    assert_eq!((damaged.code, &*damaged.out), (2, ""), "{}", damaged.err);
+    assert!(project.run(&["deps", "Assets/Large"]).out == single, "the index is rebuilt");
+    // Of the references to the flag, those from inside its folder are not listed.
+    project.asset("Assets/Art/Inside.asset", 600, "NativeFormatImporter:\n", &references(9000));
+    let uses = project.run(&["uses", "Assets/Art"]).out;
+    let sources: Vec<_> = cells(&uses).iter().map(|row| row[0].to_owned()).collect();
+    let expected =
+        ["Assets/Large/0.asset", "Assets/Large/1.asset", "Assets/Large/2.asset", "Assets/Pole.prefab"];
+    assert_eq!(sources, expected);
+}
