@@ -13,6 +13,8 @@ mod types;
 mod uses;
 
 pub use paths::File;
+#[cfg(feature = "bake")]
+pub(crate) use uses::NumberedTarget;
 pub use uses::{Reference, Use};
 
 use crate::state::pages::Damage;

@@ -139,8 +139,9 @@ pub(crate) fn link<'a>(
         .resolve(),
         Naming::FileNames => Ok(Vec::new()),
     };
-    let (renamed, targets) = rayon::join(name, || Targets::new(&folders, &by_guid, refs));
-    let renamed = renamed.map_err(LinkError::Ambiguous)?;
+    // One after the other: at the same time, both would need their memory where a bake needs most.
+    let renamed = name().map_err(LinkError::Ambiguous)?;
+    let targets = Targets::new(&folders, &by_guid, refs);
     let listed = listed(&folders, places.len(), &shadowed, &targets);
     let crlf = crlf(&folders);
     let mut diags = folders.iter().flat_map(|folder| folder.diags);

@@ -31,6 +31,16 @@ pub struct Use<'a> {
     pub reference: Reference,
 }
 
+/// A GUID that is referred to.
+#[cfg(feature = "bake")]
+pub(crate) struct NumberedTarget<'a> {
+    pub(crate) guid: u128,
+    /// The asset, if there is one.
+    pub(crate) entry: Option<Entry<'a>>,
+    /// The references: their indices among all references, each with its fileID.
+    pub(crate) uses: Vec<(u32, i64)>,
+}
+
 impl Index {
     /// Returns the references to a GUID, known or not: each file once for each fileID.
     ///
@@ -55,12 +65,9 @@ impl Index {
         self.state.count::<RefRec>(Section::Refs)
     }
 
-    /// Iterates over all GUIDs that are referred to, with the asset, if there is one, and the references: their indices among
-    /// all references, each with its fileID.
+    /// Iterates over all GUIDs that are referred to.
     #[cfg(feature = "bake")]
-    pub(crate) fn numbered_targets(
-        &self,
-    ) -> impl Iterator<Item = Result<(u128, Option<Entry<'_>>, Vec<(u32, i64)>)>> {
+    pub(crate) fn numbered_targets(&self) -> impl Iterator<Item = Result<NumberedTarget<'_>>> {
         let numbered = |at: u32| {
             let UseRec { reference } = self.state.record(Section::Uses, at)?;
             Ok((reference, self.state.record::<RefRec>(Section::Refs, reference)?.file_id))
@@ -69,7 +76,7 @@ impl Index {
             let rec: TargetRec = self.state.record(Section::Targets, at)?;
             let entry = if rec.entry == NONE { None } else { Some(self.entry(rec.entry)?) };
             let uses = self.state.uses(at, &rec)?.map(numbered).collect::<Result<_>>()?;
-            Ok((rec.guid, entry, uses))
+            Ok(NumberedTarget { guid: rec.guid, entry, uses })
         })
     }
 

@@ -9,7 +9,7 @@ use super::inner::{Inner, is_scripted};
 use super::occurrences::{Role, occurrences};
 use super::packages::Packages;
 use crate::class_id::ClassId;
-use crate::index::{Entry, Index, Reference, Resolved, Result};
+use crate::index::{Entry, Index, NumberedTarget, Reference, Resolved, Result};
 use crate::store::AssetType;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -125,7 +125,7 @@ fn kinds_of_references(
     let mut bases = UnreadableBases { index, known: HashMap::new() };
     let mut kinds = vec![None; index.reference_count()];
     for target in index.numbered_targets() {
-        let (guid, entry, uses) = target?;
+        let NumberedTarget { guid, entry, uses } = target?;
         let Some(entry) = entry else {
             if !packages.guids.contains(&guid) {
                 let kind = match packages.missing.is_empty() {

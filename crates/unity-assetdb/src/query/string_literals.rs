@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(of(&format!("\nx(\"{GUID}\");\ny(\"{GUID}\");")), reason);
         assert_eq!(of(&format!("\nx(\"{}\");", GUID.to_uppercase())), reason);
         assert_eq!(of(&format!("\nx(\"{{fileID: 2, guid: {GUID}, type: 2}}\");")), reason);
-        for other in [format!("// \"{GUID}\""), format!("x(\"{GUID}0\");"), format!("{GUID}")] {
+        for other in [format!("// \"{GUID}\""), format!("x(\"{GUID}0\");"), GUID.to_owned()] {
             assert_eq!(of(&other), None, "{other}");
         }
     }

@@ -4,9 +4,6 @@ use super::GuidOf;
 use crate::bake::folder::FolderView;
 use crate::state::NONE;
 
-/// The number of references of a folder whose targets are loaded before the first of them is looked up.
-const AHEAD: usize = 64;
-
 /// The targets of references. References are numbered in the order of their source entries.
 pub(super) struct Targets {
     /// All GUIDs that are referred to, ascending.
@@ -24,13 +21,7 @@ impl Targets {
         // Nearly all targets are assets, whose order is known. Others are numbered after them.
         let mut known = GuidInterner::new(by_guid);
         let mut of_ref = Vec::with_capacity(refs);
-        for some in folders.iter().flat_map(|folder| folder.refs.chunks(AHEAD)) {
-            // Loads that do not depend on each other overlap, while one after the other each would wait for memory.
-            std::hint::black_box(
-                some.iter().map(|each| known.touch(each.guid)).fold(0, |all, some| all ^ some),
-            );
-            of_ref.extend(some.iter().map(|each| known.intern(each.guid)));
-        }
+        of_ref.extend(folders.iter().flat_map(|folder| folder.refs).map(|each| known.intern(each.guid)));
         // Everything is freed as soon as it can be: at this point a bake needs most memory.
         let GuidInterner { others, slots, .. } = known;
         drop(slots);
@@ -132,21 +123,10 @@ impl GuidInterner<'_> {
         self.len() as u32 - 1
     }
 
-    /// Loads the memory that a lookup reads first.
-    fn touch(&self, guid: u128) -> u64 {
-        let known = self.slots[self.first_slot(guid)].checked_sub(1);
-        known.and_then(|at| self.by_guid.get(at as usize)).map_or(0, |each| each.low)
-    }
-
-    /// Returns the slot at which the search for a GUID starts.
-    fn first_slot(&self, guid: u128) -> usize {
-        let hash = ((guid >> 64) as u64 ^ guid as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (hash >> 32) as usize & (self.slots.len() - 1)
-    }
-
     fn slot(&self, guid: u128) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = self.first_slot(guid);
+        let mut at =
+            (((guid >> 64) as u64 ^ guid as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & mask;
         while self.slots[at].checked_sub(1).is_some_and(|known| self.guid(known as usize) != guid) {
             at = (at + 1) & mask;
         }

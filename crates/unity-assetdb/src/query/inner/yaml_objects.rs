@@ -75,8 +75,7 @@ impl Key {
     /// Returns the text after the key.
     fn value(self, text: &[u8]) -> Option<&[u8]> {
         // Most documents are so short that making a searcher would take longer than the search.
-        static SEARCHERS: LazyLock<[Finder<'static>; KEYS.len()]> =
-            LazyLock::new(|| KEYS.map(|key| Finder::new(key)));
+        static SEARCHERS: LazyLock<[Finder<'static>; KEYS.len()]> = LazyLock::new(|| KEYS.map(Finder::new));
         let at = SEARCHERS[self as usize].find(text)?;
         Some(&text[at + KEYS[self as usize].len()..])
     }
