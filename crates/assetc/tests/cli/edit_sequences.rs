@@ -1,5 +1,6 @@
 //! Model-based tests with random sequences of edits: after every few edits the incremental build must equal a clean build
-//! byte for byte, and foreign files must be unchanged. `kiln_fault_injection` generates the sequences.
+//! byte for byte, and foreign files must be unchanged. `kiln_fault_injection` generates the sequences; its suite
+//! `model-based` runs others, 2,000 in the long form.
 #![cfg(target_os = "linux")]
 
 use crate::project::{ASSETC, Project};
@@ -13,7 +14,7 @@ fn run_all(seeds: impl Iterator<Item = u64>) {
         |tally, seed| run_random_edits(Path::new(ASSETC), Project::in_memory().root(), tally, seed, STEPS);
     let tally = seeds.fold(Tally::default(), one);
     let Tally { builds, whole, idle, lost } = tally;
-    assert_eq!(builds, 150 * STEPS);
+    assert_eq!(builds, 50 * STEPS);
     // Every kind of edit must occur often enough.
     assert!(
         whole * 4 > builds && (builds - whole) * 6 > builds && idle * 100 > builds && lost * 20 > builds,
@@ -23,10 +24,10 @@ fn run_all(seeds: impl Iterator<Item = u64>) {
 
 #[test]
 fn incremental_equals_clean_build_for_even_seeds() {
-    run_all((0..300).step_by(2));
+    run_all((0..100).step_by(2));
 }
 
 #[test]
 fn incremental_equals_clean_build_for_odd_seeds() {
-    run_all((1..300).step_by(2));
+    run_all((1..100).step_by(2));
 }

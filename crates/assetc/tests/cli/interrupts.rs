@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 const SIGNALS: [(&str, i32); 2] = [("INT", 130), ("TERM", 143)];
@@ -94,15 +95,23 @@ fn interrupted_builds_keep_finished_assets_and_leave_no_temporary_files() {
     assert!(interrupted > 0, "{interrupted} of {moments} builds were interrupted");
 }
 
+/// Writes a source whose encoding takes seconds.
+fn write_long_action(p: &Project) {
+    static LARGE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let noise: Vec<u8> =
+            (0..2048u32 * 2048 * 3).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        png(2048, 2048, png::ColorType::Rgb, &noise)
+    });
+    p.write("assetc.yml", "default:\n  texture:\n    quality: high\n");
+    p.write("assets/large.png", &*LARGE);
+}
+
 /// Assets that finished while a long action runs are published before that action ends, so that dropping it loses nothing
 /// else.
 #[test]
 fn finished_assets_are_published_while_a_long_action_runs() {
     let p = Project::new();
-    let noise: Vec<u8> =
-        (0..2048u32 * 2048 * 3).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-    p.write("assetc.yml", "default:\n  texture:\n    quality: high\n");
-    p.write("assets/large.png", png(2048, 2048, png::ColorType::Rgb, &noise));
+    write_long_action(&p);
     for n in 0..5 {
         p.write(&format!("assets/{n}.png"), test_image(8, 8, n));
     }
@@ -118,6 +127,7 @@ fn finished_assets_are_published_while_a_long_action_runs() {
     let Output { status, stderr, .. } = child.wait_with_output().unwrap();
     assert_eq!(status.code(), Some(130), "{}", text(&stderr));
     assert!(!p.exists("runtime/large.ktx2") && leftovers(&p).is_empty(), "{:?}", leftovers(&p));
+    p.write("assets/large.png", test_image(8, 8, 5));
     assert_eq!(p.build(), (1, 5), "{}", text(&stderr));
 }
 
@@ -125,10 +135,7 @@ fn finished_assets_are_published_while_a_long_action_runs() {
 #[test]
 fn second_interrupt_drops_the_action_in_flight() {
     let p = Project::new();
-    let noise: Vec<u8> =
-        (0..2048u32 * 2048 * 3).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-    p.write("assetc.yml", "default:\n  texture:\n    quality: high\n");
-    p.write("assets/large.png", png(2048, 2048, png::ColorType::Rgb, &noise));
+    write_long_action(&p);
     for (signal, code) in SIGNALS {
         let child = spawn(&p, &["-j", "1"]);
         while !p.exists("runtime/.assetc-cache") {
@@ -149,13 +156,9 @@ fn second_interrupt_drops_the_action_in_flight() {
 /// A result that the build has reported is kept, even if the second signal comes before its batch is due.
 #[test]
 fn second_interrupt_keeps_assets_that_are_reported_as_finished() {
-    let noise: Vec<u8> =
-        (0..2048u32 * 2048 * 3).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-    let large = png(2048, 2048, png::ColorType::Rgb, &noise);
     for (signal, code) in SIGNALS {
         let p = Project::new();
-        p.write("assetc.yml", "default:\n  texture:\n    quality: high\n");
-        p.write("assets/large.png", &large);
+        write_long_action(&p);
         for n in 0..5 {
             p.write(&format!("assets/{n}.png"), test_image(8, 8, n));
         }
@@ -173,6 +176,7 @@ fn second_interrupt_keeps_assets_that_are_reported_as_finished() {
         let Output { status, stderr, .. } = child.wait_with_output().unwrap();
         assert_eq!(status.code(), Some(code), "{}", text(&stderr));
         assert!(!p.exists("runtime/large.ktx2") && leftovers(&p).is_empty(), "{:?}", leftovers(&p));
+        p.write("assets/large.png", test_image(8, 8, 5));
         assert_eq!(p.build(), (1, 5), "{}", text(&stderr));
     }
 }
