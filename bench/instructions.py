@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Counts the instructions of six jobs and compares them with a table, so that a regression is found without a clock.
 
-    instructions.py [--check | --write] [--bin DIR] [--job NAME]...
+    instructions.py [--check | --write] [--target DIR] [--job NAME]...
 
-The executables are those of the dev profile, which the tests build and whose inner loops are optimised (default of DIR:
-`target/debug`), compiled with `CARGO_INCREMENTAL=0` as in CI: incremental compilation generates other code. Each job of `jobs.py` runs on one thread under `valgrind --tool=callgrind`. Valgrind shows every program the
-same virtual processor, whatever the machine has (one with AVX2 and without AVX-512 and SHA extensions), so the instruction set
-of the encoders, of the C library and of every other dispatch at run time is pinned.
+The executables are those that CI compiles anyway, with `CARGO_INCREMENTAL=0`, because incremental compilation generates other
+code: `assetc` of the release profile, and `pak` and `unity-assetdb` of the dev profile, which the tests build and in which
+the libraries that they share with `assetc` are hardly optimised. Each job of `jobs.py` runs on one thread under
+`valgrind --tool=callgrind`. Valgrind shows every program the same virtual processor, whatever the machine has (one with AVX2
+and without AVX-512 and SHA extensions), so the instruction set of the encoders, of the C library and of every other dispatch
+at run time is pinned.
 
-The table is `bench/instructions.json`, of the dev profile: the toolchain that it is valid for, and the count and tolerance of each job. `--check`
+The table is `bench/instructions.json`: the toolchain that it is valid for, and the count and tolerance of each job. `--check`
 exits with 1 if a job needs more than its count and tolerance, and `--write` replaces the counts. With another toolchain, on
 another architecture, or without Valgrind nothing is compared, which is said: NOT CHECKED.
 """
@@ -28,6 +30,8 @@ from pathlib import Path
 from jobs import EXECUTABLES, JOBS, ROOT, run
 
 TABLE = ROOT / "bench/instructions.json"
+# Directories below the target directory.
+PROFILES = {"assetc": "release", "pak": "debug", "unity-assetdb": "debug"}
 # In percent, for a job that is new in the table. Hash seeds, addresses and the lengths of temporary paths change the counts
 # by less than one.
 TOLERANCE = 2
@@ -80,10 +84,10 @@ def main():
     mode.add_argument("--check", action="store_true", help="exit with 1 if a job needs more than the table allows")
     mode.add_argument("--write", action="store_true", help="replace the counts in the table")
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    parser.add_argument("--bin", type=Path, default=target / "debug", help="directory of the executables")
+    parser.add_argument("--target", type=Path, default=target, help="target directory of the executables")
     parser.add_argument("--job", action="append", choices=list(JOBS), help="count this job only")
     arguments = parser.parse_args()
-    tools = {name: (arguments.bin / name).resolve() for name in EXECUTABLES}
+    tools = {name: (arguments.target / PROFILES[name] / name).resolve() for name in EXECUTABLES}
     table = json.loads(TABLE.read_text()) if TABLE.exists() else {"jobs": {}}
     known = table["jobs"]
     if why := not_comparable(table.get("toolchain") if arguments.check else None, tools):
