@@ -8,7 +8,7 @@ use pak::{Pak, PakBuf};
 /// # Errors
 ///
 /// [`pak::Error`] if an asset is missing or damaged.
-pub fn load(pak: &PakBuf) -> Result<(), pak::Error> {
+pub(crate) fn load(pak: &PakBuf) -> Result<(), pak::Error> {
     for place in pak.read_scene("hall")?.refs() {
         println!("{} at {:?}", place.id().unwrap_or("something"), place.translation());
         if let Some(key) = place.data("require").and_then(|value| value.as_str()) {
