@@ -115,10 +115,18 @@ pub fn real(path: &Path) -> PathBuf {
 /// Resolves every symbolic link of a path; `None` if it goes through a dangling link: creating the path would create its
 /// target elsewhere.
 fn resolve(path: &Path) -> Option<PathBuf> {
-    let existing = path.ancestors().find(|path| path.symlink_metadata().is_ok())?;
-    let found = existing.canonicalize().ok()?;
-    let rest = path.strip_prefix(existing).ok()?;
-    Some(if rest.as_os_str().is_empty() { found } else { found.join(rest) })
+    for existing in path.ancestors() {
+        match existing.canonicalize() {
+            Ok(found) => {
+                let rest = path.strip_prefix(existing).ok()?;
+                return Some(if rest.as_os_str().is_empty() { found } else { found.join(rest) });
+            }
+            // Only a link counts: a directory that another process has just created or removed is not there.
+            Err(_) if existing.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) => return None,
+            Err(_) => {}
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -211,5 +219,23 @@ mod tests {
         {
             assert!(inside(&root, text).is_err(), "{text}");
         }
+    }
+
+    /// A concurrent build creates the output directory, and a concurrent `clean` removes it.
+    #[test]
+    fn accepts_a_directory_that_appears_and_disappears() {
+        let (_dir, root) = project();
+        let out = root.join("out");
+        std::thread::scope(|scope| {
+            let toggling = scope.spawn(|| {
+                for _ in 0..2000 {
+                    fs::create_dir(&out).unwrap();
+                    fs::remove_dir(&out).unwrap();
+                }
+            });
+            while !toggling.is_finished() {
+                assert_eq!(inside(&root, "out"), Ok(out.clone()));
+            }
+        });
     }
 }
