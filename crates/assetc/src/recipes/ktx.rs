@@ -367,7 +367,7 @@ pub(crate) fn weigh(paths: &[&RelPath], cube: bool, settings: &Settings, sources
 }
 
 /// Estimates the peak memory of compiling a file of a few bytes without opening it for its header, which costs as much as
-/// reading it. One that turns out to have more than 64×64 texels reserves their memory before it is decoded.
+/// reading it. An image that turns out to have more than 64×64 texels reserves their memory before it is decoded.
 pub(crate) fn weigh_tiny(len: u64, settings: &Settings) -> u64 {
     let image = Header { width: 64, height: 64, channel_bytes: 1 };
     let memory = memory_of(image, 1, false, &memory_settings(settings));

@@ -46,8 +46,8 @@ impl Index {
         Ok(found)
     }
 
-    /// Calls `each` with the bytes of the name of each asset in lower case, whether it contains `literal`, and the index of the asset among
-    /// [`entries`](Self::entries).
+    /// Calls `each` with the bytes of the name of each asset in lower case, whether it contains `literal`, and the index of
+    /// the asset among [`entries`](Self::entries).
     ///
     /// # Errors
     /// [`IndexError::Unusable`](super::IndexError::Unusable) if a page that it reads is damaged.
